@@ -1,0 +1,89 @@
+"""A block: the trials that one phone gets at once, what the phone is told, and what comes back of each.
+
+Pure types, shared by the phone script's two ends (`android_runner.phone` writes the list and reads the journal,
+`android_runner.run` carries it out) and by the farm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from android_runner.device import PhonePath
+from android_runner.facts import Vitals
+
+ORCH_DIR = PhonePath("/data/local/tmp/orch")
+"""The only folder on a phone that is ours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialTask:
+    """One process to run on the phone.
+
+    `task_id` matches `[a-z0-9][a-z0-9-]{0,63}`. A `PhonePath` in `argv` or `env` is written behind the phone's root
+    prefix. The process starts with its own result folder as working directory, so that relative names in `argv`
+    (result file, trace prefix) land there. `deadline_s` is whole seconds from the start of the process.
+    """
+
+    task_id: str
+    argv: tuple[str, ...]
+    deadline_s: int
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Trials in the order in which the phone runs them, under one epoch of the phone's lease.
+
+    `block_id` as `TrialTask.task_id`; its folder on the phone is `ORCH_DIR/blocks/<block_id>`.
+    """
+
+    block_id: str
+    epoch: int
+    tasks: tuple[TrialTask, ...]
+
+    @property
+    def directory(self) -> PhonePath:
+        """Where the block lies on the phone."""
+        return ORCH_DIR / "blocks" / self.block_id
+
+
+class Ending(StrEnum):
+    """How a task's process ended, as the phone's journal tells it."""
+
+    EXITED = "exited"
+    TIMED_OUT = "timed_out"
+    STOPPED = "stopped"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialFolder:
+    """What came back of one task: raw files by name, as pulled and checked, and the vitals around it.
+
+    `exit_code` is the shell's (128 + n for signal n), None when nobody was left to see it. `files` holds
+    `stdout`, `stderr` and whatever the process wrote (result file, trace) as local paths; a name the phone gave is
+    used only after the checks of `DirEntry`. Times are the phone's uptime in seconds. `slot_wait_s` is the time a
+    virtual phone's process waited for a computing slot, 0.0 elsewhere.
+    """
+
+    task_id: str
+    ending: Ending
+    exit_code: int | None
+    started_uptime_s: float | None
+    ended_uptime_s: float | None
+    slot_wait_s: float
+    files: Mapping[str, Path]
+    before: Vitals | None
+    after: Vitals | None
+
+
+class BlockEnding(StrEnum):
+    """Why the phone script stopped."""
+
+    DONE = "done"
+    STOPPED = "stopped"
+    LEASE_LOST = "lease_lost"
+    VANISHED = "vanished"

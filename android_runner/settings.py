@@ -1,0 +1,31 @@
+"""What one trial asks of ONNX Runtime's session: a value, comparable and hashable, with no spelling in it.
+
+`invocation.py` turns it into a command line for a binary whose capabilities are known. None means "not asked for":
+the option is left out and ORT's default holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from android_runner.ort import ExecutionProvider, OptimizationLevel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSettings:
+    """Session options of one case.
+
+    `level` acts only on `.onnx` (and on runtime-style `.ort` at extended and above). `spinning`, `arena` and
+    `memory_pattern` are True in ORT by default. `config` holds further session config entries, sorted by key.
+    """
+
+    provider: ExecutionProvider = ExecutionProvider.CPU
+    level: OptimizationLevel | None = None
+    intra_op_threads: int | None = None
+    inter_op_threads: int | None = None
+    parallel_executor: bool = False
+    spinning: bool = True
+    arena: bool = True
+    memory_pattern: bool = True
+    denormals_as_zero: bool = False
+    config: tuple[tuple[str, str], ...] = ()

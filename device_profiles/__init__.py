@@ -1,0 +1,1 @@
+"""Device profiles: one TOML file a phone, read through `android_runner.profile`."""

@@ -1,0 +1,65 @@
+"""Pure: how a trial ended. A closed union, matched exhaustively; only `Measured` has figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from android_runner.errors import Blame, Retry
+
+
+class SkipReason(StrEnum):
+    """Why a planned trial was not tried, or not to its end, without anything having failed."""
+
+    RESOLVED_EARLY = "resolved early"
+    DEADLINE = "deadline"
+    INTERRUPTED = "interrupted"
+    PHONE_LOST = "phone lost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What one process measured; latencies in seconds over its iterations, warm-up excluded.
+
+    Percentiles are linear interpolations between order statistics (numpy's default, Hyndman and Fan type 7). None
+    where the binary's dialect does not tell.
+    """
+
+    iterations: int
+    p50_s: float
+    p90_s: float
+    p95_s: float
+    p99_s: float
+    min_s: float
+    max_s: float
+    mean_s: float
+    session_creation_s: float | None
+    first_inference_s: float | None
+    peak_working_set_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """The trial did what it was for. `figures` is None for a trace."""
+
+    figures: Figures | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """It was tried and did not measure: the kind, who must act, may it be tried again, in which words."""
+
+    kind: str
+    blame: Blame
+    retry: Retry
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """It was planned and not tried to its end."""
+
+    reason: SkipReason
+
+
+Outcome = Measured | Failed | Skipped

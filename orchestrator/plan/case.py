@@ -1,0 +1,63 @@
+"""Pure nouns of a plan: case, trial, purpose; what was dropped beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from android_runner.settings import SessionSettings
+from orchestrator.digest import digest_of
+
+
+class Purpose(StrEnum):
+    """What a trial is for; the three are never mixed. Calibration finds a case's number of iterations."""
+
+    TIME = "time"
+    TRACE = "trace"
+    CALIBRATE = "calibrate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One cell of the matrix. `row` is what a person calls it ("cpu all 4t"); `also` the names of its twins and of
+    merged cells; neither is part of the identity."""
+
+    model_name: str
+    variant_id: str
+    graph_digest: str
+    recipe_name: str
+    settings: SessionSettings
+    binary_digest: str
+    inputs_digest: str
+    row: str
+    also: tuple[str, ...] = ()
+
+    @property
+    def case_id(self) -> str:
+        """The digest of what was asked: variant, settings, binary, inputs."""
+        return digest_of([self.variant_id, self.settings, self.binary_digest, self.inputs_digest])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A case on a phone, for one purpose, in one round; `position` is its place in the phone's order."""
+
+    case_id: str
+    phone: str
+    purpose: Purpose
+    round: int
+    position: int
+
+    def trial_id(self, run_id: str) -> str:
+        """The trial's name in the ledger: the same question in the same run has the same id."""
+        return digest_of([run_id, self.case_id, self.phone, self.purpose, self.round])[:20]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """A cell that is no trial: impossible or pointless, with the reason a person can act on."""
+
+    model_name: str
+    phone: str
+    row: str
+    reason: str

@@ -1,0 +1,1 @@
+"""What the numbers mean: statistics, tables, the summary, and its renderings."""

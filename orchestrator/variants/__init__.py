@@ -1,0 +1,1 @@
+"""Models and their variants: recipes, building, the shelf they are kept on, graph digests, inputs."""
