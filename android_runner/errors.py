@@ -9,17 +9,17 @@ RunnerError                        kind                blame     retry
 ├─ StagingError
 │  ├─ TransferCorrupt              transfer_corrupt    lab       here       digest differs after push or pull
 │  ├─ PhoneFull                    phone_full          lab       elsewhere  no space left, nothing left to evict
-│  └─ PhoneRefused                 phone_refused       lab       elsewhere  the phone's own words: permission, read-only …
+│  └─ PhoneRefused                 phone_refused       lab       elsewhere  the phone's words: permission …
 ├─ LeaseLost                       lease_lost          lab       later      another run holds this phone
 ├─ ToolError
-│  ├─ BinaryUnusable               binary_unusable     plan      never      cannot be executed there, or lacks its library
+│  ├─ BinaryUnusable               binary_unusable     plan      never      not executable there, or lacks a library
 │  ├─ SettingRefused               setting_refused     plan      never      EP not in this build, option not understood
-│  ├─ ModelRefused                 model_refused       model     never      session creation or a run failed in the runtime
+│  ├─ ModelRefused                 model_refused       model     never      the runtime rejects it at load or in a run
 │  ├─ ToolCrashed                  crashed             runtime   elsewhere  ended by a signal of its own making
 │  ├─ ToolKilled                   killed              lab       here       SIGKILL from outside: low memory, a person
 │  └─ TrialTimedOut                timed_out           runtime   elsewhere  over its deadline, ended by the watchdog
-├─ TrialLost                       lost                lab       here       started, and nothing on the phone says how it ended
-└─ ReportUnreadable                unreadable          us        never      output of no known dialect; the evidence is kept
+├─ TrialLost                       lost                lab       here       nothing on the phone says how it ended
+└─ ReportUnreadable                unreadable          us        never      output of no known dialect; evidence is kept
 
 `blame` says who must act, `retry` whether and where trying again is honest. Both are attributes of the leaf class, so
 that no caller decides by `isinstance`. A message says what was tried, on which phone, what was seen and what to do.

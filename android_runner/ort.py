@@ -6,6 +6,7 @@ notes and sources named beside them.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -61,7 +62,7 @@ class OrtVersion:
     @classmethod
     def parse(cls, text: str) -> OrtVersion:
         """Read `1.21.0` or `1.21`; a suffix such as `-dev` or `+cu12` is dropped. Raises ValueError."""
-        numbers = text.split("+")[0].split("-")[0].split(".")
+        numbers = re.split("[+-]", text, maxsplit=1)[0].split(".")
         values = [int(part) for part in numbers[:3]]
         if len(values) < 2:
             raise ValueError(f"not an ONNX Runtime version: {text!r}")

@@ -1,0 +1,135 @@
+"""Pure nouns of the ledger: what is written of a run, its phones, cases, trials, blocks and attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from android_runner.facts import PhoneFacts, Vitals
+from orchestrator.outcome import Outcome
+from orchestrator.plan.case import Case, Dropped, Trial
+
+
+class RunState(StrEnum):
+    """Where a run stands. `running` with no living process behind it means it was cut off: `resume` goes on."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """One `orch run`. `run_id` is its sayable name (`0412-quick-7k2f`); `plan_json` the whole plan as it was resolved,
+    enough to go on with it; `binary_ort_version` what the ELF says, empty when it does not."""
+
+    run_id: str
+    created_at: datetime
+    plan_name: str
+    plan_digest: str
+    plan_json: str
+    seed: int
+    rounds: int
+    note: str
+    tags: tuple[str, ...]
+    binary_name: str
+    binary_digest: str
+    binary_ort_version: str
+    script_digest: str
+    orch_version: str
+    host: str
+    user: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhoneRecord:
+    """A phone as it was in a run; `label` is what tables call it, `phone` its identity."""
+
+    phone: str
+    label: str
+    serial: str
+    facts: PhoneFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantRecord:
+    """A variant as it was in a run; operator counts as `((operator, count), …)`."""
+
+    variant_id: str
+    model_name: str
+    model_digest: str
+    recipe: str
+    format: str
+    converter_version: str
+    graph_digest: str
+    sha256: str
+    size_bytes: int
+    ort_format: int | None
+    build_s: float
+    nodes_before: tuple[tuple[str, int], ...]
+    nodes_after: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContents:
+    """Everything that is asked for, written in one transaction before a phone is touched."""
+
+    run: RunRecord
+    phones: tuple[PhoneRecord, ...]
+    variants: tuple[VariantRecord, ...]
+    cases: tuple[Case, ...]
+    trials: tuple[Trial, ...]
+    dropped: tuple[Dropped, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockRecord:
+    """A block's intent, written before the phone is told: which task is which trial, under which epoch."""
+
+    block_id: str
+    run_id: str
+    phone: str
+    epoch: int
+    boot_id: str
+    opened_at: datetime
+    tasks: Mapping[str, str]
+    """task id -> trial id"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptRecord:
+    """One try at a trial. `evidence` maps a file's name to its digest in the evidence store; `argv` is the exact
+    command; `in_force` what the runtime said it set, where it did; times are the phone's uptime in seconds."""
+
+    attempt_id: str
+    trial_id: str
+    run_id: str
+    case_id: str
+    phone: str
+    fingerprint: str
+    purpose: str
+    round: int
+    position: int
+    number: int
+    block_id: str
+    epoch: int
+    recorded_at: datetime
+    argv: tuple[str, ...]
+    iterations_asked: int
+    exit_code: int | None
+    ending: str
+    started_uptime_s: float | None
+    ended_uptime_s: float | None
+    slot_wait_s: float
+    before: Vitals | None
+    after: Vitals | None
+    outcome: Outcome
+    evidence: Mapping[str, str] = field(default_factory=dict)
+    in_force: Mapping[str, str] = field(default_factory=dict)
+    tuned: bool = False
+    virtual: bool = False
+    script_digest: str = ""
+    adopted: bool = False
+    """The phone finished it alone; a later process found it."""
