@@ -31,6 +31,8 @@ class Case:
     inputs_digest: str
     row: str
     also: tuple[str, ...] = ()
+    twin_of: str = ""
+    """The row of which this one is a twin that is measured on purpose: what differs is the tool's own noise."""
 
     @property
     def case_id(self) -> str:

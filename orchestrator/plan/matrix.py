@@ -1,0 +1,108 @@
+"""Pure: cells × models × a phone → cases, with what was merged and what was dropped, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from android_runner.facts import PhoneFacts
+from android_runner.settings import SessionSettings
+from orchestrator.plan.case import Case, Dropped
+from orchestrator.plan.cells import Cell, normal_form
+from orchestrator.variants.recipe import Model, Recipe, Variant
+
+VariantOf = Callable[[Model, Recipe], Variant | str]
+"""A model's variant under a recipe, or the reason why there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What the cells are to run on: a phone, a binary, and what that binary refuses (None: nothing known of)."""
+
+    facts: PhoneFacts
+    binary_digest: str
+    refuses: Callable[[SessionSettings, Recipe], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A phone's part of the matrix."""
+
+    cases: tuple[Case, ...]
+    dropped: tuple[Dropped, ...]
+
+
+def expand(
+    cells: Sequence[Cell], models: Sequence[tuple[Model, str]], target: Target, variant_of: VariantOf
+) -> Expansion:
+    """The cases of one phone. `models` come with the digest of their inputs.
+
+    Impossible and pointless cells are dropped with a reason; cells that can't act differently (same normal form, or
+    twins: same graph and format) become one case that carries all their names. The first pair of twins is also
+    measured apart, once a phone, so that the report can say what difference this phone shows where there is none.
+    """
+    cases: list[Case] = []
+    dropped: list[Dropped] = []
+    control: tuple[tuple[str, SessionSettings], Case] | None = None
+    for model, inputs_digest in models:
+        merged: dict[tuple[str, SessionSettings], Case] = {}
+        for cell in cells:
+            reason = pointless(cell, target.facts) or target.refuses(cell.settings, cell.recipe)
+            variant = variant_of(model, cell.recipe) if reason is None else reason
+            if isinstance(variant, str):
+                dropped.append(
+                    Dropped(model_name=model.name, phone=target.facts.identity, row=cell.row, reason=variant)
+                )
+                continue
+            normal = normal_form(cell).settings
+            key = (f"{variant.recipe.format}:{variant.graph_digest}", normal)
+            case = Case(
+                model_name=model.name,
+                variant_id=variant.variant_id,
+                graph_digest=variant.graph_digest,
+                recipe_name=variant.recipe.name,
+                settings=normal,
+                binary_digest=target.binary_digest,
+                inputs_digest=inputs_digest,
+                row=cell.row,
+            )
+            first = merged.get(key)
+            if first is None:
+                merged[key] = case
+            elif cell.row != first.row and cell.row not in first.also:
+                merged[key] = replace(first, also=(*first.also, cell.row))
+                if control is None and case.variant_id != first.variant_id:
+                    control = (key, case)
+        named = {key: _named_by_last(case) for key, case in merged.items()}
+        cases += named.values()
+        if control is not None and control[0] in named and control[1].model_name == model.name:
+            cases.append(replace(control[1], twin_of=named[control[0]].row))
+    return Expansion(tuple(cases), tuple(dropped))
+
+
+def _named_by_last(case: Case) -> Case:
+    """Of several names the last asked for leads: `cpu all` says more to a reader than `cpu extended`."""
+    if not case.also or case.row == "default":
+        return case
+    *rest, last = (case.row, *case.also)
+    return replace(case, row=last, also=tuple(rest))
+
+
+def pointless(cell: Cell, facts: PhoneFacts) -> str | None:
+    """Why a cell can't run, or can't mean anything, on this phone; None when it can."""
+    s = cell.settings
+    for what, count in (("intra-op", s.intra_op_threads), ("inter-op", s.inter_op_threads)):
+        if count is not None and count > facts.cores:
+            return f"{count} {what} threads: this phone has {facts.cores} cores"
+    if s.denormals_as_zero and not facts.exec_abis[0].endswith(("x86_64", "x86")):
+        return "set_denormal_as_zero acts on x86 only: on ARM it would measure nothing"
+    return None
+
+
+def merge_by_phone(expansions: Mapping[str, Expansion]) -> tuple[Case, ...]:
+    """The distinct cases of all phones, each once."""
+    seen: dict[str, Case] = {}
+    for expansion in expansions.values():
+        for case in expansion.cases:
+            seen.setdefault(case.case_id, case)
+    return tuple(seen.values())
