@@ -1,0 +1,124 @@
+"""Pure: the events that come into the farm's state and the commands that go out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchestrator.outcome import Failed, Measured, Outcome
+from orchestrator.plan.case import Purpose
+from orchestrator.plan.length import Calibration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A trial that was asked for, as the state knows it. `trial_id` is unique in the run."""
+
+    trial_id: str
+    case_id: str
+    phone: str
+    purpose: Purpose
+    round: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One process to run on a phone: a planned trial, or (`trial` None) a calibration of a case."""
+
+    case_id: str
+    purpose: Purpose
+    iterations: int
+    round: int
+    position: int
+    trial: Planned | None = None
+
+
+# --- events -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PhoneUp:
+    """A phone can take work."""
+
+    phone: str
+
+
+@dataclass(frozen=True, slots=True)
+class PhoneGone:
+    """A phone is given up for this run; `why` in words."""
+
+    phone: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkEnded:
+    """One process ended and its attempt is stored. `calibration` is there when it calibrated well."""
+
+    work: Work
+    outcome: Measured | Failed
+    calibration: Calibration | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockEnded:
+    """A block ended: what ran, and what the phone never started. `failure` says why nothing of it could run."""
+
+    phone: str
+    ended: tuple[WorkEnded, ...]
+    not_started: tuple[Work, ...] = ()
+    failure: Failed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StopAsked:
+    """No further block is to be handed out. `kill` ends what runs on the phones too."""
+
+    kill: bool = False
+
+
+Event = PhoneUp | PhoneGone | BlockEnded | StopAsked
+
+# --- commands ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RunBlock:
+    """Give a phone a block; stage what `next_cases` need while it runs."""
+
+    phone: str
+    works: tuple[Work, ...]
+    next_cases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EndTrial:
+    """A planned trial has its row: nothing more is tried for it."""
+
+    trial: Planned
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class FixIterations:
+    """A case's number of iterations on a phone is decided, for all its rounds."""
+
+    phone: str
+    case_id: str
+    iterations: int
+
+
+@dataclass(frozen=True, slots=True)
+class StopPhone:
+    """Tell a running block to end after its current trial, or at once."""
+
+    phone: str
+    kill: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Every trial has its row."""
+
+
+Command = RunBlock | EndTrial | FixIterations | StopPhone | Finish

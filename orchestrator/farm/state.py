@@ -1,0 +1,283 @@
+"""Pure: what the farm does next. `FarmState.handle(event)` returns commands; nothing here waits or touches the world.
+
+A lane is one phone's serial queue. Each case of a lane is calibrated first (unless the plan fixes the iterations),
+then the rounds follow, a block each. A trial ends `measured`, `failed` or `skipped`, exactly once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from android_runner.errors import Blame, Retry
+from orchestrator.farm.protocol import (
+    BlockEnded,
+    Command,
+    EndTrial,
+    Event,
+    Finish,
+    FixIterations,
+    PhoneGone,
+    PhoneUp,
+    Planned,
+    RunBlock,
+    StopAsked,
+    StopPhone,
+    Work,
+    WorkEnded,
+)
+from orchestrator.outcome import Failed, Measured, Outcome, Skipped, SkipReason
+from orchestrator.plan.case import Purpose
+from orchestrator.plan.length import Calibration, TrialLength, iterations_for, next_calibration
+
+MAX_ATTEMPTS = 3
+"""Tries at one trial where trying again is honest."""
+MAX_BARREN_BLOCKS = 3
+"""Blocks in a row of which a phone started nothing, and said no reason, before it is given up."""
+TRACE_ITERATIONS = 10
+"""Runs of a tracing trial: the trace's cap of 1,000,000 events and its perturbation ask for few."""
+
+
+class LaneState(StrEnum):
+    """Where a lane stands."""
+
+    DOWN = "down"
+    IDLE = "idle"
+    RUNNING = "running"
+    GONE = "gone"
+
+
+@dataclass(slots=True)
+class Lane:
+    """One phone's queue. `waiting` is in the order of the plan."""
+
+    phone: str
+    waiting: list[Planned]
+    state: LaneState = LaneState.DOWN
+    running: tuple[Work, ...] = ()
+    iterations: dict[str, int] = field(default_factory=dict)
+    calibrations: dict[str, list[Calibration]] = field(default_factory=dict)
+    calibration_tries: dict[str, int] = field(default_factory=dict)
+    barren_blocks: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How trials are sized and grouped. `iterations` fixes them for every case; `block_trials` bounds a block."""
+
+    length: TrialLength = field(default_factory=TrialLength)
+    iterations: int | None = None
+    block_trials: int = 500
+
+
+class FarmState:
+    """All lanes of one run, and which trials have ended."""
+
+    def __init__(
+        self,
+        trials: Iterable[Planned],
+        rules: Rules,
+        iterations: Mapping[tuple[str, str], int] | None = None,
+        phones: Iterable[str] = (),
+    ) -> None:
+        """`iterations` by (case, phone) are known from before, when a run goes on."""
+        self.rules = rules
+        self.lanes: dict[str, Lane] = {phone: Lane(phone, []) for phone in phones}
+        self.ended: dict[str, Outcome] = {}
+        self.attempts: dict[str, int] = {}
+        self.stopping = False
+        self._open = 0
+        self._finished = False
+        for trial in trials:
+            self.lanes.setdefault(trial.phone, Lane(trial.phone, [])).waiting.append(trial)
+            self._open += 1
+        for (case_id, phone), count in (iterations or {}).items():
+            if phone in self.lanes:
+                self.lanes[phone].iterations[case_id] = count
+
+    def handle(self, event: Event) -> list[Command]:
+        """Take one event, return what to do now, in order."""
+        commands: list[Command] = []
+        match event:
+            case PhoneUp(phone):
+                self._phone_up(self.lanes[phone], commands)
+            case PhoneGone(phone):
+                self._phone_gone(self.lanes[phone], commands)
+            case BlockEnded():
+                self._block_ended(event, commands)
+            case StopAsked(kill):
+                self._stop(kill, commands)
+        if not self._open and not self._finished and not any(lane.running for lane in self.lanes.values()):
+            self._finished = True
+            commands.append(Finish())
+        return commands
+
+    # --- events -------------------------------------------------------------------------------------------------
+
+    def _phone_up(self, lane: Lane, commands: list[Command]) -> None:
+        if lane.state is LaneState.DOWN:
+            lane.state = LaneState.IDLE
+        self._feed(lane, commands)
+
+    def _phone_gone(self, lane: Lane, commands: list[Command]) -> None:
+        lane.state = LaneState.GONE
+        for work in lane.running:
+            if work.trial is not None:
+                lane.waiting.append(work.trial)
+        lane.running = ()
+        self._skip_waiting(lane, SkipReason.PHONE_LOST, commands)
+
+    def _stop(self, kill: bool, commands: list[Command]) -> None:
+        self.stopping = True
+        for lane in self.lanes.values():
+            if lane.running:
+                commands.append(StopPhone(lane.phone, kill))
+            else:
+                self._skip_waiting(lane, SkipReason.INTERRUPTED, commands)
+
+    def _block_ended(self, event: BlockEnded, commands: list[Command]) -> None:
+        lane = self.lanes[event.phone]
+        if lane.state is LaneState.GONE:
+            return
+        lane.running = ()
+        lane.state = LaneState.IDLE
+        again: list[Planned] = []
+        for ended in event.ended:
+            if ended.work.trial is None:
+                self._calibrated(lane, ended, commands)
+            else:
+                again += self._tried(lane, ended.work.trial, ended.outcome, commands)
+        for work in event.not_started:
+            if work.trial is not None and event.failure is not None:
+                again += self._tried(lane, work.trial, event.failure, commands)
+            elif work.trial is not None:
+                again.append(work.trial)
+            elif event.failure is not None:
+                self._calibrated(lane, WorkEnded(work, event.failure), commands)
+        lane.waiting[:0] = sorted(again, key=lambda trial: trial.position)
+        lane.barren_blocks = 0 if event.ended or event.failure else lane.barren_blocks + 1
+        if lane.barren_blocks >= MAX_BARREN_BLOCKS:
+            self._phone_gone(lane, commands)
+        self._feed(lane, commands)
+
+    # --- decisions ----------------------------------------------------------------------------------------------
+
+    def _calibrated(self, lane: Lane, ended: WorkEnded, commands: list[Command]) -> None:
+        case_id = ended.work.case_id
+        if isinstance(ended.outcome, Failed):
+            tries = lane.calibration_tries.get(case_id, 0) + 1
+            lane.calibration_tries[case_id] = tries
+            if not _again(ended.outcome, tries):
+                self._refuse(lane, case_id, ended.outcome, commands)
+            return
+        if ended.calibration is None:
+            return
+        done = lane.calibrations.setdefault(case_id, [])
+        done.append(ended.calibration)
+        if next_calibration(done) is None:
+            lane.iterations[case_id] = iterations_for(done[-1], self.rules.length)
+            commands.append(FixIterations(lane.phone, case_id, lane.iterations[case_id]))
+
+    def _tried(self, lane: Lane, trial: Planned, outcome: Measured | Failed, commands: list[Command]) -> list[Planned]:
+        tries = self.attempts.get(trial.trial_id, 0) + 1
+        self.attempts[trial.trial_id] = tries
+        if isinstance(outcome, Failed) and _again(outcome, tries):
+            return [trial]
+        self._end(trial, outcome, commands)
+        if isinstance(outcome, Failed) and outcome.retry is Retry.NEVER and outcome.blame is not Blame.US:
+            self._refuse(lane, trial.case_id, outcome, commands)
+        return []
+
+    def _refuse(self, lane: Lane, case_id: str, outcome: Failed, commands: list[Command]) -> None:
+        """A setting that this phone will never take costs only itself: its other rounds are not asked for."""
+        left = [trial for trial in lane.waiting if trial.case_id == case_id]
+        lane.waiting = [trial for trial in lane.waiting if trial.case_id != case_id]
+        for trial in left:
+            self._end(trial, outcome, commands)
+
+    def _feed(self, lane: Lane, commands: list[Command]) -> None:
+        if self.stopping:
+            self._skip_waiting(lane, SkipReason.INTERRUPTED, commands)
+        if lane.state is not LaneState.IDLE or not lane.waiting:
+            return
+        works = self._to_calibrate(lane) or self._next_round(lane)
+        taken = {work.trial.trial_id for work in works if work.trial is not None}
+        lane.waiting = [trial for trial in lane.waiting if trial.trial_id not in taken]
+        lane.running = works
+        lane.state = LaneState.RUNNING
+        coming = dict.fromkeys(trial.case_id for trial in lane.waiting)
+        now = {work.case_id for work in works}
+        commands.append(RunBlock(lane.phone, works, tuple(case for case in coming if case not in now)))
+
+    def _to_calibrate(self, lane: Lane) -> tuple[Work, ...]:
+        if self.rules.iterations is not None:
+            return ()
+        timed = [trial.case_id for trial in lane.waiting if trial.purpose is Purpose.TIME]
+        unknown = [case_id for case_id in dict.fromkeys(timed) if case_id not in lane.iterations]
+        works = []
+        for position, case_id in enumerate(unknown[: self.rules.block_trials]):
+            done = lane.calibrations.get(case_id, [])
+            count = next_calibration(done) or done[-1].iterations
+            works.append(
+                Work(case_id=case_id, purpose=Purpose.CALIBRATE, iterations=count, round=len(done), position=position)
+            )
+        return tuple(works)
+
+    def _next_round(self, lane: Lane) -> tuple[Work, ...]:
+        first = lane.waiting[0]
+        block = [
+            trial
+            for trial in lane.waiting[: self.rules.block_trials]
+            if (trial.purpose, trial.round) == (first.purpose, first.round)
+        ]
+        return tuple(
+            Work(
+                case_id=trial.case_id,
+                purpose=trial.purpose,
+                iterations=self._iterations(lane, trial),
+                round=trial.round,
+                position=trial.position,
+                trial=trial,
+            )
+            for trial in block
+        )
+
+    def _iterations(self, lane: Lane, trial: Planned) -> int:
+        if trial.purpose is Purpose.TRACE:
+            return TRACE_ITERATIONS
+        return self.rules.iterations or lane.iterations[trial.case_id]
+
+    def _skip_waiting(self, lane: Lane, reason: SkipReason, commands: list[Command]) -> None:
+        waiting, lane.waiting = lane.waiting, []
+        for trial in waiting:
+            self._end(trial, Skipped(reason=reason), commands)
+
+    def _end(self, trial: Planned, outcome: Outcome, commands: list[Command]) -> None:
+        assert trial.trial_id not in self.ended, f"{trial.trial_id} ends twice"
+        self.ended[trial.trial_id] = outcome
+        self._open -= 1
+        commands.append(EndTrial(trial, outcome))
+
+    # --- invariants ---------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Assert what must hold after every event."""
+        seen: set[str] = set(self.ended)
+        still_open = 0
+        for lane in self.lanes.values():
+            ids = [trial.trial_id for trial in lane.waiting]
+            ids += [work.trial.trial_id for work in lane.running if work.trial is not None]
+            still_open += len(ids)
+            assert len(set(ids)) == len(ids), f"{lane.phone}: a trial stands twice"
+            assert not seen.intersection(ids), f"{lane.phone}: an ended trial is still in its lane"
+            seen.update(ids)
+            assert (lane.state is LaneState.RUNNING) == bool(lane.running), f"{lane.phone}: {lane.state}"
+            assert not (lane.state is LaneState.IDLE and lane.waiting), f"{lane.phone}: idle while a trial waits"
+            assert not (lane.state is LaneState.GONE and lane.waiting), f"{lane.phone}: gone with trials waiting"
+        assert still_open == self._open, "open trials are counted wrong"
+        assert all(tries <= MAX_ATTEMPTS for tries in self.attempts.values()), "too many attempts"
+
+
+def _again(outcome: Failed, tries: int) -> bool:
+    return outcome.retry in (Retry.HERE, Retry.LATER) and tries < MAX_ATTEMPTS
