@@ -1,0 +1,186 @@
+"""A plan as TOML, checked whole: every problem at once with its place, unknown keys with the nearest match.
+
+name = "threads"
+models = ["mnist.onnx", { path = "detector.onnx", dims = { batch = 1 }, inputs = "samples/" }]
+preset = "quick"            # optional: its cells come first
+rounds = 5
+[[matrix]]                  # the product of its axes, for every model
+recipe = ["onnx", "all", "all runtime"]
+threads = [1, 2, 4]
+"""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from android_runner.ort import ExecutionProvider, OptimizationLevel, OptimizationStyle
+from android_runner.settings import SessionSettings
+from orchestrator.errors import Problem, UsageError
+from orchestrator.plan.cells import ONNX, Cell, ort_recipe
+from orchestrator.plan.presets import PRESETS, unknown
+from orchestrator.variants.recipe import Recipe
+
+_STRICT = ConfigDict(extra="forbid", strict=True)
+
+RecipeName = Literal[
+    "onnx", "disable", "basic", "extended", "layout", "all",
+    "disable runtime", "basic runtime", "extended runtime", "layout runtime", "all runtime",
+]  # fmt: skip
+LevelName = Literal["disable", "basic", "extended", "layout", "all"]
+Count = Annotated[int, Field(ge=1)]
+
+
+@dataclass(frozen=True, config=_STRICT, kw_only=True)
+class Axes:
+    """One `[[matrix]]` table: each key an axis, its cells the product of all."""
+
+    recipe: list[RecipeName] = Field(default_factory=lambda: ["onnx"])  # type: ignore[arg-type]
+    ep: list[str] = Field(default_factory=lambda: ["cpu"])
+    level: list[LevelName] = Field(default_factory=list)
+    threads: list[Annotated[int, Field(ge=0)]] = Field(default_factory=list)
+    inter_op_threads: list[Count] = Field(default_factory=list)
+    parallel: list[bool] = Field(default_factory=lambda: [False])
+    spinning: list[bool] = Field(default_factory=lambda: [True])
+    arena: list[bool] = Field(default_factory=lambda: [True])
+    memory_pattern: list[bool] = Field(default_factory=lambda: [True])
+    denormals_as_zero: list[bool] = Field(default_factory=lambda: [False])
+
+
+@dataclass(frozen=True, config=_STRICT, kw_only=True)
+class ModelEntry:
+    """A model of the plan: its file, fixed dimensions by name, and a folder with `input_<k>.pb`."""
+
+    path: str
+    dims: dict[str, Count] = Field(default_factory=dict)
+    inputs: str = ""
+
+
+@dataclass(frozen=True, config=_STRICT, kw_only=True)
+class PlanFile:
+    """What a plan file may say. `seconds` is the least time of a timed process, `iterations` fixes its number."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]{0,30}$")] = "plan"
+    models: list[str | ModelEntry] = Field(default_factory=list)
+    preset: str = ""
+    matrix: list[Axes] = Field(default_factory=list)
+    rounds: Annotated[int, Field(ge=1, le=1000)] = 5
+    seed: Annotated[int, Field(ge=0)] | None = None
+    seconds: Annotated[float, Field(gt=0, le=60)] = 2.0
+    iterations: Count | None = None
+    trace: bool = False
+    device: list[str] = Field(default_factory=list)
+    perf_test: str = ""
+    lib: list[str] = Field(default_factory=list)
+    note: str = ""
+    tag: list[str] = Field(default_factory=list)
+
+
+def load_plan(path: Path) -> PlanFile:
+    """Read and check a plan file; relative paths in it start at its folder. Raises UsageError."""
+    try:
+        with path.open("rb") as stream:
+            data = tomllib.load(stream)
+    except OSError as error:
+        raise UsageError(
+            Problem(str(path), f"can't be read: {error.strerror}", "give an existing plan file")
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(Problem(str(path), f"is not TOML: {error}", "see docs/plan.md for the form")) from error
+    plan = parse_plan(data, str(path))
+    base = path.parent
+    models = [_from_folder(entry, base) for entry in plan.models]
+    tool = str(base / plan.perf_test) if plan.perf_test else ""
+    return PlanFile(**{**_fields(plan), "models": models, "perf_test": tool, "lib": [str(base / x) for x in plan.lib]})
+
+
+def parse_plan(data: dict[str, Any], where: str) -> PlanFile:
+    """Check a plan's data. Raises UsageError with every problem and its place."""
+    try:
+        plan = TypeAdapter(PlanFile).validate_json(orjson.dumps(data, default=str))
+    except ValidationError as error:
+        raise UsageError(*_problems(error, where)) from None
+    problems = [
+        unknown("EP", ep, [p.value for p in ExecutionProvider], f"{where}: matrix[{index}].ep")
+        for index, axes in enumerate(plan.matrix)
+        for ep in axes.ep
+        if ep not in list(ExecutionProvider)
+    ]
+    if plan.preset and plan.preset not in PRESETS:
+        problems.append(unknown("preset", plan.preset, list(PRESETS), f"{where}: preset"))
+    if problems:
+        raise UsageError(*problems)
+    return plan
+
+
+def _problems(error: ValidationError, where: str) -> Iterator[Problem]:
+    known = {"": list(PlanFile.__dataclass_fields__), "matrix": list(Axes.__dataclass_fields__)}
+    for item in error.errors():
+        place = ".".join(str(part) for part in item["loc"] if part not in ("str", "ModelEntry"))
+        if item["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+            table = "matrix" if str(item["loc"][0]) == "matrix" and len(item["loc"]) > 1 else ""
+            yield unknown("key", str(item["loc"][-1]), known[table], f"{where}: {place}")
+        else:
+            yield Problem(f"{where}: {place}", item["msg"], f"got {str(item['input'])[:60]!r}")
+
+
+def _fields(plan: PlanFile) -> dict[str, Any]:
+    return {name: getattr(plan, name) for name in PlanFile.__dataclass_fields__}
+
+
+def _from_folder(entry: str | ModelEntry, base: Path) -> ModelEntry:
+    if isinstance(entry, str):
+        return ModelEntry(path=str(base / entry))
+    return ModelEntry(
+        path=str(base / entry.path), dims=entry.dims, inputs=str(base / entry.inputs) if entry.inputs else ""
+    )
+
+
+def recipe_named(name: str) -> Recipe:
+    """The recipe that a person calls `name` (`onnx`, `basic`, `all runtime`)."""
+    if name == "onnx":
+        return ONNX
+    level, _, style = name.partition(" ")
+    return ort_recipe(OptimizationLevel(level), OptimizationStyle(style or "fixed"))
+
+
+def matrix_cells(tables: list[Axes]) -> list[Cell]:
+    """The cells of the `[[matrix]]` tables, in the order of the file."""
+    return [cell for axes in tables for cell in _product(axes)]
+
+
+_UNSET: list[Any] = [None]
+
+
+def _product(axes: Axes) -> Iterator[Cell]:
+    for recipe, ep, level, threads, inter, parallel, spin, arena, pattern, denormals in itertools.product(
+        axes.recipe,
+        axes.ep,
+        [*axes.level] or _UNSET,
+        [*axes.threads] or _UNSET,
+        [*axes.inter_op_threads] or _UNSET,
+        axes.parallel,
+        axes.spinning,
+        axes.arena,
+        axes.memory_pattern,
+        axes.denormals_as_zero,
+    ):
+        settings = SessionSettings(
+            provider=ExecutionProvider(ep),
+            level=OptimizationLevel(level) if level else None,
+            intra_op_threads=threads,
+            inter_op_threads=inter,
+            parallel_executor=parallel,
+            spinning=spin,
+            arena=arena,
+            memory_pattern=pattern,
+            denormals_as_zero=denormals,
+        )
+        yield Cell(recipe_named(recipe), settings)
