@@ -95,7 +95,7 @@ class BlockRecord:
     boot_id: str
     opened_at: datetime
     tasks: Mapping[str, str]
-    """task id -> trial id"""
+    """task id -> the work as a line of JSON (`orchestrator.farm.worktext`)"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

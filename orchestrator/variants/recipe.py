@@ -77,6 +77,8 @@ class Variant:
     operators_after: tuple[tuple[str, int], ...]
     ort_format: int | None
     build_s: float
+    external: tuple[tuple[str, str], ...] = ()
+    """Files of external data beside it: (name relative to its folder, sha256)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

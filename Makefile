@@ -1,0 +1,47 @@
+# The one list of commands. `make demo` and `make test` need git, make and Python >= 3.11 with venv, nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check bench bad-input system-deps test-device clean
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,parquet]'
+	touch $@
+
+# The main job on two virtual phones with two models; ends with the report.
+demo: $(STAMP)
+	$(BIN)/python -m orchestrator.variants.samples build/models
+	$(BIN)/orch run build/models --device virtual:pixel-8 --device virtual:redmi-9 --preset quick --rounds 3
+	$(BIN)/orch virtual down
+
+test: check
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bad-input: $(STAMP)
+	$(BIN)/python -m pytest tests/bad_input -v
+
+# Prints goal, figure, met or missed for each row of the speed table.
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+# The same contract and integration tests on a phone, an emulator or any adb device.
+test-device: $(STAMP)
+	@test -n "$(SERIAL)" || { echo 'give the serial: make test-device SERIAL=…'; exit 2; }
+	ORCH_TEST_SERIAL='$(SERIAL)' $(BIN)/python -m pytest -m device tests/contract tests/integration
+
+# System tools that some tests use (mksh and toybox are Android's own shell and tools). Needs root, on Debian or Ubuntu.
+system-deps:
+	apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mksh toybox busybox util-linux
+
+clean:
+	rm -rf $(VENV) build

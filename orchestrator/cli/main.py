@@ -1,0 +1,138 @@
+"""`orch`: a table of commands. A command's module is imported when the command is called, not for `--help`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import typer
+from typer.core import TyperGroup
+
+from orchestrator import __version__
+from orchestrator.errors import ExitCode, FarmError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command: the module under `orchestrator.cli` that holds its Typer app, its group in the help, its line."""
+
+    module: str
+    group: str
+    line: str
+
+
+COMMANDS: dict[str, Entry] = {
+    "run": Entry("run", "Everyday", "Measure models on phones: plan, stage, run, report."),
+    "status": Entry("runs", "Everyday", "What runs now, and how far it is."),
+    "cancel": Entry("runs", "Everyday", "Stop a run that goes on in another terminal."),
+    "resume": Entry("run", "Everyday", "Go on with a run that was cut off; nothing is measured twice."),
+    "report": Entry("reports", "Everyday", "A run's answer: tables, markdown, CSV, Parquet, JSON."),
+    "runs": Entry("runs", "Everyday", "The runs of this home, newest first."),
+    "show": Entry("reports", "Everyday", "Every round behind a row: figures, vitals, command, evidence."),
+    "model": Entry("model", "Decide", "Build a model's variants and say what each changed."),
+    "devices": Entry("devices", "Lab", "The phones that adb sees, and what each can do."),
+    "plan": Entry("run", "Tools", "What `orch run` would do, with an estimate; touches no phone."),
+    "virtual": Entry("virtual", "Tools", "Virtual phones: up, list, down."),
+}
+_GROUPS = ("Everyday", "Decide", "Lab", "Tools")
+_EXAMPLES = """\
+examples:
+  orch run mnist.onnx --device virtual            try it without a phone
+  orch run model.onnx --device all --perf-test ./onnxruntime_perf_test
+  orch report @last
+"""
+
+
+class LazyGroup(TyperGroup):
+    """A group that knows its commands by name and line, and imports one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command's module and take the command from it."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        module = importlib.import_module(f"orchestrator.cli.{entry.module}")
+        command: Any = typer.main.get_command(module.app)
+        if isinstance(command, click.Group) and cmd_name in command.commands:
+            command = command.commands[cmd_name]
+        command.name = cmd_name
+        return command  # type: ignore[no-any-return]
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table, grouped; nothing is imported for it."""
+        formatter.write("usage: orch COMMAND …\n\n")
+        formatter.write("Measures ONNX models with onnxruntime_perf_test on Android phones.\n\n")
+        for group in _GROUPS:
+            formatter.write(f"{group}\n")
+            for name, entry in COMMANDS.items():
+                if entry.group == group:
+                    formatter.write(f"  {name:9} {entry.line}\n")
+        formatter.write(f"\norch COMMAND --help says more.  orch {__version__}\n")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"orch {__version__}")
+        raise typer.Exit
+
+
+app = typer.Typer(cls=LazyGroup, add_completion=False, rich_markup_mode=None, no_args_is_help=False)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    ctx: typer.Context,
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    """Measures ONNX models with onnxruntime_perf_test on Android phones."""
+    if ctx.invoked_subcommand is None:
+        from orchestrator.cli.runs import overview  # noqa: PLC0415 - loaded when called
+
+        overview()
+        typer.echo(_EXAMPLES, nl=False)
+
+
+def main() -> None:
+    """Run the command line; the process ends with one of `ExitCode`."""
+    try:
+        status = app(standalone_mode=False)
+    except FarmError as error:
+        sys.stderr.write(f"orch: {error}\n")
+        sys.exit(error.exit_code)
+    except click.UsageError as error:
+        error.show()
+        sys.exit(ExitCode.USAGE)
+    except click.Abort:
+        sys.exit(ExitCode.INTERRUPTED)
+    except KeyboardInterrupt:
+        sys.exit(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(ExitCode.DONE)
+    except Exception as error:  # noqa: BLE001 - the program's one top: a bug is named as one, with its place
+        sys.exit(_bug(error))
+    sys.exit(status if isinstance(status, int) else ExitCode.DONE)
+
+
+def _bug(error: Exception) -> int:
+    import traceback  # noqa: PLC0415 - only when there is a bug
+
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    sys.stderr.write(f"orch: a bug: {type(error).__name__}: {error} ({last.filename}:{last.lineno})\n")
+    sys.stderr.write("orch: set ORCH_TRACEBACK=1 for the whole story\n")
+    import os  # noqa: PLC0415
+
+    if os.environ.get("ORCH_TRACEBACK"):
+        traceback.print_exception(error)
+    return int(ExitCode.BUG)
+
+
+if __name__ == "__main__":
+    main()

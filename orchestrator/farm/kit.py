@@ -1,0 +1,122 @@
+"""What a lane needs to carry work out, fixed for a run; and pure: a piece of work as the phone's task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from android_runner.capabilities import Capabilities
+from android_runner.invocation import Invocation, argv
+from android_runner.staging import StageFile, StageUnit
+
+from android_runner.block import ORCH_DIR, TrialTask
+from android_runner.device import Device, PhonePath
+from android_runner.errors import RunnerError
+from android_runner.facts import PhoneFacts
+from android_runner.ort import ModelFormat, OptimizationStyle
+from orchestrator.digest import digest_of
+from orchestrator.farm.protocol import Work
+from orchestrator.outcome import Failed
+from orchestrator.plan.case import Case, Purpose
+from orchestrator.plan.length import deadline_s
+from orchestrator.variants.recipe import InputSet, Variant
+
+RESULT_FILE = "result.csv"
+TRACE_PREFIX = "trace"
+BINARY_NAME = "onnxruntime_perf_test"
+SCRIPT_NAME = "run_block.sh"
+UNKNOWN_LENGTH_S = 60.0
+"""What a process of unknown cost is allowed for before it is taken for hung: calibrations, fixed iterations."""
+
+DeviceSource = Callable[[], Device]
+"""Opens the phone anew; raises LinkError while it can't be reached."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Materials:
+    """What the cases of a run refer to, by id."""
+
+    run_id: str
+    cases: Mapping[str, Case]
+    variants: Mapping[str, Variant]
+    inputs: Mapping[str, InputSet]
+    binary: StageUnit
+    script: StageUnit
+    script_digest: str
+    trial_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneKit:
+    """One phone of the run: how to reach it, what it is, what the binary can do there."""
+
+    phone: str
+    facts: PhoneFacts
+    source: DeviceSource
+    capabilities: Capabilities
+    materials: Materials
+    verify_staged: bool = False
+
+
+def staged(unit: StageUnit) -> PhonePath:
+    """Where a unit lies on the phone."""
+    return ORCH_DIR / "staged" / unit.digest
+
+
+def model_unit(case: Case, materials: Materials) -> StageUnit:
+    """A variant with its inputs as perf_test wants them: the model alone beside one data set."""
+    variant = materials.variants[case.variant_id]
+    inputs = materials.inputs[case.inputs_digest]
+    main = StageFile(name=f"model.{variant.recipe.format.value}", source=variant.path, sha256=variant.sha256)
+    beside = [
+        StageFile(name=name, source=variant.path.parent / name, sha256=sha256) for name, sha256 in variant.external
+    ]
+    data = [
+        StageFile(name=f"test_data_set_0/{name}", source=inputs.directory / name, sha256="") for name in inputs.files
+    ]
+    return StageUnit(digest=digest_of(["model", case.variant_id, case.inputs_digest]), files=(main, *beside, *data))
+
+
+def units_for(works: tuple[Work, ...] | tuple[str, ...], materials: Materials) -> list[StageUnit]:
+    """The distinct model units that works (or cases by id) need, in order of first use."""
+    ids = dict.fromkeys(work if isinstance(work, str) else work.case_id for work in works)
+    units = (model_unit(materials.cases[case_id], materials) for case_id in ids)
+    return list({unit.digest: unit for unit in units}.values())
+
+
+def task_id(index: int, work: Work) -> str:
+    """A name for the phone: unique in its block, sortable, made of our own characters only."""
+    return f"{index:04d}-{work.purpose.value}-r{work.round}-{work.case_id[:12]}"
+
+
+def task_of(index: int, work: Work, kit: LaneKit) -> TrialTask:
+    """The process to start for a piece of work. Raises SettingRefused when the binary can't be told to."""
+    case = kit.materials.cases[work.case_id]
+    unit = model_unit(case, kit.materials)
+    variant = kit.materials.variants[case.variant_id]
+    timed = work.purpose is Purpose.TIME
+    call = Invocation(
+        binary=staged(kit.materials.binary) / BINARY_NAME,
+        model=staged(unit) / f"model.{variant.recipe.format.value}",
+        settings=case.settings,
+        iterations=work.iterations,
+        seconds=None,
+        result_file=RESULT_FILE if timed else None,
+        trace_prefix=TRACE_PREFIX if work.purpose is Purpose.TRACE else None,
+        replay_saved=variant.recipe.format is ModelFormat.ORT and variant.recipe.style is OptimizationStyle.RUNTIME,
+    )
+    command = argv(call, kit.capabilities)
+    if kit.facts.launcher and work.purpose is not Purpose.TRACE:
+        command = (kit.facts.launcher, *command)
+    expected_s = kit.materials.trial_s if timed else UNKNOWN_LENGTH_S
+    return TrialTask(
+        task_id=task_id(index, work),
+        argv=command,
+        deadline_s=deadline_s(expected_s),
+        env={"LD_LIBRARY_PATH": staged(kit.materials.binary)},
+    )
+
+
+def failed(error: RunnerError) -> Failed:
+    """An error of the tree as data."""
+    return Failed(kind=error.kind, blame=error.blame, retry=error.retry, message=str(error))

@@ -1,0 +1,50 @@
+"""The home: the folder that holds ledger, shelf, inputs, evidence, binaries, virtual phones and reports."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.errors import Problem, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Paths in a home folder; nothing is made by naming them."""
+
+    root: Path
+
+    @property
+    def shelf(self) -> Path:
+        """Built variants."""
+        return self.root / "shelf"
+
+    @property
+    def inputs(self) -> Path:
+        """Input sets."""
+        return self.root / "inputs"
+
+    @property
+    def binaries(self) -> Path:
+        """Binaries that runs used, each under its digest."""
+        return self.root / "binaries"
+
+    def run_folder(self, run_id: str) -> Path:
+        """A run's reports."""
+        return self.root / run_id
+
+
+def home_at(option: str | None) -> Home:
+    """The home asked for: the option, else `ORCH_HOME`, else `./orch-runs`; made when missing.
+
+    Raises UsageError when the folder can't be made or written.
+    """
+    root = Path(option or os.environ.get("ORCH_HOME") or "orch-runs").absolute()
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(Problem(str(root), f"can't be the home: {error.strerror}", "give --home DIR")) from error
+    if not os.access(root, os.W_OK | os.X_OK):
+        raise UsageError(Problem(str(root), "is not writable", "give --home DIR"))
+    return Home(root)

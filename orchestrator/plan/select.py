@@ -1,0 +1,114 @@
+"""Pure: `--device` expressions. Terms joined with `,` must all hold; `!` excludes; several options add up.
+
+all · B3 · R58N30ABCDE · api>=29 · all,!B4 · virtual · virtual:pixel-8 · virtual:pixel-8x2
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from android_runner.facts import PhoneFacts
+from orchestrator.errors import Problem, UsageError
+
+DEFAULT_PROFILE = "pixel-8"
+MAX_VIRTUAL = 200
+_VIRTUAL = re.compile(r"virtual(?::(?P<profile>[A-Za-z0-9_.-]+?))?(?:x(?P<count>[0-9]{1,4}))?")
+_API = re.compile(r"api(?P<op>>=|<=|=)(?P<level>[0-9]{1,3})")
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualWish:
+    """Virtual phones asked for: a device profile's name and how many."""
+
+    profile: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """Terms that must all hold of a phone."""
+
+    text: str
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A phone that adb lists: names that may be used for it, and its facts when it could be asked."""
+
+    serial: str
+    label: str
+    facts: PhoneFacts | None
+
+    def names(self) -> tuple[str, ...]:
+        """Everything that a person may call it."""
+        return (self.serial, self.label, self.facts.identity if self.facts else self.serial)
+
+
+def parse_devices(options: Sequence[str]) -> tuple[list[Expression], list[VirtualWish]]:
+    """Split `--device` options into expressions over attached phones and wishes for virtual ones.
+
+    Raises UsageError for an empty expression, or one that mixes virtual phones with other terms.
+    """
+    expressions: list[Expression] = []
+    wishes: list[VirtualWish] = []
+    problems: list[Problem] = []
+    for option in options:
+        terms = tuple(term.strip() for term in option.split(",") if term.strip())
+        virtual = [match for term in terms if (match := _VIRTUAL.fullmatch(term))]
+        if not terms:
+            problems.append(Problem("--device", f"{option!r} names no phone", "say all, a serial, or virtual"))
+        elif not virtual:
+            expressions.append(Expression(option, terms))
+        elif len(terms) > 1:
+            problems.append(
+                Problem("--device", f"{option!r} mixes virtual phones with other terms", "use two --device")
+            )
+        else:
+            count = int(virtual[0]["count"] or 1)
+            if not 1 <= count <= MAX_VIRTUAL:
+                problems.append(Problem("--device", f"{option!r} asks for {count} phones", f"1 to {MAX_VIRTUAL}"))
+            wishes.append(VirtualWish(virtual[0]["profile"] or DEFAULT_PROFILE, count))
+    if problems:
+        raise UsageError(*problems)
+    return expressions, wishes
+
+
+def choose(expressions: Sequence[Expression], candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Every candidate that an expression matches, each once, in the order of the candidates.
+
+    Raises UsageError for a name that no candidate has, with the nearest one.
+    """
+    known = [name for candidate in candidates for name in candidate.names()]
+    problems = []
+    for expression in expressions:
+        for term in expression.terms:
+            name = term.removeprefix("!")
+            if name != "all" and not _API.fullmatch(name) and name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                mend = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(sorted(set(known))) or 'none'}"
+                problems.append(Problem("--device", f"no phone is called {name!r}", mend))
+    if problems:
+        raise UsageError(*problems)
+    return [one for one in candidates if any(_matches(expression, one) for expression in expressions)]
+
+
+def _matches(expression: Expression, candidate: Candidate) -> bool:
+    return all(
+        not _holds(term[1:], candidate) if term.startswith("!") else _holds(term, candidate)
+        for term in expression.terms
+    )
+
+
+def _holds(term: str, candidate: Candidate) -> bool:
+    if term == "all":
+        return candidate.facts is None or not candidate.facts.virtual
+    if (api := _API.fullmatch(term)) is not None:
+        if candidate.facts is None:
+            return False
+        level, wanted = candidate.facts.api_level, int(api["level"])
+        return {">=": level >= wanted, "<=": level <= wanted, "=": level == wanted}[api["op"]]
+    return term in candidate.names()
