@@ -87,3 +87,17 @@ class BlockEnding(StrEnum):
     STOPPED = "stopped"
     LEASE_LOST = "lease_lost"
     VANISHED = "vanished"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockReport:
+    """All that came back of one block; every task is in `folders` or in `not_started`, once.
+
+    `folders` is in the order of the block. `problems` are sentences about what could not be used (a damaged journal, a
+    file over its bound, a result that contradicts the journal), for the log of the run.
+    """
+
+    ending: BlockEnding
+    folders: tuple[TrialFolder, ...]
+    not_started: tuple[str, ...]
+    problems: tuple[str, ...] = ()
