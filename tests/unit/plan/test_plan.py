@@ -1,0 +1,106 @@
+"""Cells, their names and normal forms, presets, order and length of trials."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from android_runner.ort import OptimizationLevel, OptimizationStyle
+from android_runner.settings import SessionSettings
+from orchestrator.errors import UsageError
+from orchestrator.plan.cells import ONNX, Cell, normal_form, ort_recipe
+from orchestrator.plan.length import Calibration, TrialLength, iterations_for, next_calibration
+from orchestrator.plan.load import matrix_cells, parse_plan
+from orchestrator.plan.presets import preset_cells
+
+ALL = ort_recipe(OptimizationLevel.ALL)
+RUNTIME = ort_recipe(OptimizationLevel.ALL, OptimizationStyle.RUNTIME)
+
+
+@pytest.mark.parametrize(
+    ("cell", "row"),
+    [
+        (Cell(ONNX, SessionSettings()), "default"),
+        (Cell(ALL, SessionSettings()), "cpu all"),
+        (Cell(RUNTIME, SessionSettings()), "cpu all runtime"),
+        (Cell(ALL, SessionSettings(intra_op_threads=4)), "cpu all 4t"),
+        (Cell(ONNX, SessionSettings(level=OptimizationLevel.BASIC)), "cpu onnx basic"),
+        (Cell(ALL, SessionSettings(spinning=False, arena=False)), "cpu all no-spin no-arena"),
+        (Cell(ALL, SessionSettings(parallel_executor=True, inter_op_threads=2)), "cpu all parallel 2"),
+    ],
+)
+def test_a_row_is_called_what_a_person_calls_it(cell: Cell, row: str) -> None:
+    assert cell.row == row
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (SessionSettings(level=OptimizationLevel.BASIC), SessionSettings()),
+        (SessionSettings(inter_op_threads=2), SessionSettings()),
+        (SessionSettings(intra_op_threads=1, spinning=False), SessionSettings(intra_op_threads=1)),
+        (
+            SessionSettings(parallel_executor=True, memory_pattern=False),
+            SessionSettings(parallel_executor=True),
+        ),
+    ],
+)
+def test_settings_that_cannot_act_do_not_make_a_case(one: SessionSettings, other: SessionSettings) -> None:
+    assert normal_form(Cell(ALL, one)) == normal_form(Cell(ALL, other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Cell(ONNX, SessionSettings(level=OptimizationLevel.BASIC)), Cell(ONNX, SessionSettings())),
+        (
+            Cell(ALL, SessionSettings(intra_op_threads=2, spinning=False)),
+            Cell(ALL, SessionSettings(intra_op_threads=2)),
+        ),
+        (Cell(ALL, SessionSettings(parallel_executor=True)), Cell(ALL, SessionSettings())),
+    ],
+)
+def test_settings_that_act_do(one: Cell, other: Cell) -> None:
+    assert normal_form(one) != normal_form(other)
+
+
+def test_presets_hold_each_cell_once_and_no_more_threads_than_cores() -> None:
+    for name in ("quick", "cpu"):
+        for cores in (1, 3, 8):
+            cells = preset_cells(name, cores)
+            assert len(set(cells)) == len(cells)
+            assert cells[0].row == "default"
+            assert max(cell.settings.intra_op_threads or 0 for cell in cells) <= cores
+
+
+def test_an_unknown_preset_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match="did you mean 'quick'"):
+        preset_cells("quik", 4)
+
+
+def test_a_plan_names_every_problem_with_its_place() -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_plan({"nam": "x", "rounds": -1, "matrix": [{"threads": [-1]}, {"thread": [1]}]}, "p.toml")
+    places = {problem.where for problem in caught.value.problems}
+    assert places == {"p.toml: nam", "p.toml: rounds", "p.toml: matrix.0.threads.0", "p.toml: matrix.1.thread"}
+
+
+def test_the_matrix_is_the_product_of_its_axes() -> None:
+    plan = parse_plan({"matrix": [{"recipe": ["all", "onnx"], "threads": [1, 2], "spinning": [True, False]}]}, "p")
+    assert len(matrix_cells(plan.matrix)) == 8
+
+
+@given(mean_s=st.floats(1e-7, 1e3))
+def test_a_calibration_settles_and_the_trial_keeps_its_bounds(mean_s: float) -> None:
+    done: list[Calibration] = []
+    while (count := next_calibration(done)) is not None:
+        done.append(Calibration(count, mean_s))
+    length = TrialLength()
+    iterations = iterations_for(done[-1], length)
+    assert len(done) <= 3
+    assert iterations >= 1
+    assert iterations * mean_s <= length.max_s * 1.001 or iterations == 1
+    if length.max_s / mean_s >= length.min_iterations:
+        assert iterations >= length.min_iterations
+        assert iterations * mean_s >= min(length.min_s, length.max_s - mean_s)
