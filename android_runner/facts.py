@@ -12,7 +12,8 @@ class PhoneFacts:
 
     `identity` is `ro.serialno` (the transport's serial when empty). `exec_abis` is what the phone can execute, best
     first: Android's ABI names on a phone, `linux-x86_64` and the like on a virtual one, whose `abis` are for display.
-    `max_freq_khz` is one entry a core. `tools` are the commands that the shell finds (`taskset`, `sha256sum`, …).
+    `max_freq_khz` is one entry a core. `tools` are the commands that the shell finds (`taskset`,
+    `sha256sum`, …). `launcher` and `profile` (a device profile's name) are a virtual phone's, empty elsewhere.
     """
 
     identity: str
@@ -32,6 +33,7 @@ class PhoneFacts:
     shell: str
     tools: tuple[str, ...]
     launcher: str
+    profile: str
     free_bytes: int
 
 

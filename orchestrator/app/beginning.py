@@ -1,0 +1,154 @@
+"""Beginning a run: the whole plan is in the ledger before a phone is told anything."""
+
+from __future__ import annotations
+
+import getpass
+import secrets
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from android_runner.capabilities import Capabilities
+
+from android_runner.phone import script_digest
+from orchestrator import __version__
+from orchestrator.app.binary import Tool
+from orchestrator.app.phones import Phone, claim
+from orchestrator.app.prepare import OnPhone, Workshop, expand_all, prepare
+from orchestrator.app.site import Site, farm_for, script_unit
+from orchestrator.app.wish import Kept, Wish, kept_to_text
+from orchestrator.digest import digest_of
+from orchestrator.errors import Problem, UsageError
+from orchestrator.farm.kit import Materials
+from orchestrator.farm.loop import Farm
+from orchestrator.home import Home
+from orchestrator.plan.matrix import merge_by_phone
+from orchestrator.plan.order import trials_of
+from orchestrator.store.records import PhoneRecord, RunContents, RunRecord, VariantRecord
+from orchestrator.variants.recipe import Variant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """A run before it begins: what is asked for, built, and able to take it. `command` is how to ask again."""
+
+    wish: Wish
+    workshop: Workshop
+    tool: Tool
+    phones: Sequence[tuple[Phone, Capabilities]]
+    command: str
+
+
+def prepared(wish: Wish, phones: Sequence[Phone], home: Home) -> Workshop:
+    """The workshop for a wish on these phones: the cells of the phone with the most cores are built."""
+    cores = max((phone.facts.cores for phone in phones if phone.facts is not None), default=8)
+    return prepare(wish, wish.cells(cores), home)
+
+
+def begin(ready: Ready, site: Site) -> Farm:
+    """Claim the phones, write the whole plan down, and set the farm up.
+
+    Raises UsageError when a phone is busy, or when nothing is left to measure.
+    """
+    plan = ready.wish.plan
+    seed = plan.seed if plan.seed is not None else secrets.randbelow(2**31)
+    run_id = site.ledger.new_run_name(ready.wish.name, site.clock.now(), seed)
+    claim([phone for phone, _ in ready.phones], run_id)
+    contents, kept = _contents(ready, run_id, seed, site)
+    site.ledger.add_run(contents)
+    materials = Materials(
+        run_id=run_id,
+        cases={case.case_id: case for case in contents.cases},
+        variants=_built(ready.workshop),
+        inputs={inputs.digest: inputs for _, inputs in ready.workshop.models},
+        binary=ready.tool.unit,
+        script=script_unit(),
+        script_digest=script_digest(),
+        trial_s=ready.wish.length().max_s,
+    )
+    return farm_for(contents, kept, materials, ready.phones, site)
+
+
+def _built(workshop: Workshop) -> dict[str, Variant]:
+    return {one.variant_id: one for one in workshop.variants.values() if isinstance(one, Variant)}
+
+
+def _contents(ready: Ready, run_id: str, seed: int, site: Site) -> tuple[RunContents, Kept]:
+    plan = ready.wish.plan
+    on_phones = [OnPhone(facts=phone.facts, capabilities=can) for phone, can in ready.phones if phone.facts]
+    expansions = expand_all(ready.wish, ready.workshop, ready.tool, on_phones)
+    if not any(one.cases for one in expansions.values()):
+        reasons = sorted({f"{drop.row}: {drop.reason}" for one in expansions.values() for drop in one.dropped})
+        raise UsageError(*(Problem("plan", reason, "nothing is left to measure") for reason in reasons))
+    cases = merge_by_phone(expansions)
+    kept = Kept(
+        rounds=plan.rounds,
+        seconds=plan.seconds,
+        iterations=plan.iterations,
+        seed=seed,
+        trace=plan.trace,
+        devices=ready.wish.device,
+        inputs={inputs.digest: inputs.source for _, inputs in ready.workshop.models},
+        command=ready.command,
+    )
+    built = _built(ready.workshop)
+    contents = RunContents(
+        run=_run_record(ready, run_id, kept, site),
+        phones=tuple(_phone_record(phone) for phone, _ in ready.phones),
+        variants=tuple(variant_record(built[one]) for one in dict.fromkeys(case.variant_id for case in cases)),
+        cases=cases,
+        trials=tuple(
+            trial
+            for phone, one in expansions.items()
+            for trial in trials_of(one.cases, phone, rounds=plan.rounds, seed=seed, trace=plan.trace)
+        ),
+        dropped=tuple(drop for one in expansions.values() for drop in one.dropped),
+    )
+    return contents, kept
+
+
+def _run_record(ready: Ready, run_id: str, kept: Kept, site: Site) -> RunRecord:
+    plan = ready.wish.plan
+    asked = [ready.wish.cells(8), [model.digest for model, _ in ready.workshop.models], sorted(kept.inputs)]
+    return RunRecord(
+        run_id=run_id,
+        created_at=site.clock.now(),
+        plan_name=ready.wish.name,
+        plan_digest=digest_of([asked, ready.tool.unit.digest, kept.rounds, str(kept.seconds), kept.iterations]),
+        plan_json=kept_to_text(kept),
+        seed=kept.seed,
+        rounds=kept.rounds,
+        note=plan.note,
+        tags=tuple(plan.tag),
+        binary_name=ready.tool.name,
+        binary_digest=ready.tool.unit.digest,
+        binary_ort_version=str(ready.tool.ort_version or ""),
+        script_digest=script_digest(),
+        orch_version=__version__,
+        host=socket.gethostname(),
+        user=getpass.getuser(),
+    )
+
+
+def _phone_record(phone: Phone) -> PhoneRecord:
+    assert phone.facts is not None
+    return PhoneRecord(phone=phone.facts.identity, label=phone.label, serial=str(phone.seen.serial), facts=phone.facts)
+
+
+def variant_record(variant: Variant) -> VariantRecord:
+    """A variant as the ledger keeps it."""
+    return VariantRecord(
+        variant_id=variant.variant_id,
+        model_name=variant.model.name,
+        model_digest=variant.model.digest,
+        recipe=variant.recipe.name,
+        format=variant.recipe.format.value,
+        converter_version=variant.converter_version,
+        graph_digest=variant.graph_digest,
+        sha256=variant.sha256,
+        size_bytes=variant.size_bytes,
+        ort_format=variant.ort_format,
+        build_s=variant.build_s,
+        nodes_before=variant.operators_before,
+        nodes_after=variant.operators_after,
+    )

@@ -1,0 +1,130 @@
+"""Which onnxruntime_perf_test a run uses: the user's, read and checked on the host, or the virtual phones' stand-in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from android_runner.elf import BinaryFile, inspect_binary, missing_libraries
+from android_runner.staging import StageFile, StageUnit
+
+from android_runner.errors import BinaryUnusable
+from android_runner.facts import PhoneFacts
+from android_runner.ort import OrtVersion
+from orchestrator.digest import digest_of, digest_of_file
+from orchestrator.errors import Problem, UsageError
+from orchestrator.farm.kit import BINARY_NAME
+from orchestrator.home import Home
+
+STAND_IN = "virtual stand-in"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A perf_test with the libraries it brings. `unit` is what goes to a phone, its digest the tool's identity."""
+
+    name: str
+    unit: StageUnit
+    file: BinaryFile
+    ort_version: OrtVersion | None
+
+    def refusal(self, facts: PhoneFacts) -> str | None:
+        """Why this phone can't execute it; None when nothing speaks against it."""
+        abi = self.file.exec_abi
+        if abi is None or abi in facts.exec_abis:
+            return None
+        return f"{self.name} is built for {abi}, this phone executes {', '.join(facts.exec_abis) or 'nothing known'}"
+
+
+def given_tool(perf_test: Path, libraries: Sequence[Path], home: Home) -> Tool:
+    """The user's binary, checked and kept under its digest in the home. Raises UsageError with every problem."""
+    problems = [
+        Problem(str(path), "is not a file", f"give an existing file to {option}")
+        for option, path in [("--perf-test", perf_test), *(("--lib", lib) for lib in libraries)]
+        if not path.is_file()
+    ]
+    if problems:
+        raise UsageError(*problems)
+    try:
+        file = inspect_binary(perf_test)
+        shared = [inspect_binary(library) for library in libraries]
+    except BinaryUnusable as error:
+        raise UsageError(Problem("--perf-test", str(error), "give an onnxruntime_perf_test for the phone")) from error
+    if not os.access(perf_test, os.X_OK) and file.kind == "script":
+        raise UsageError(Problem(str(perf_test), "is not executable", f"chmod +x {perf_test}"))
+    lacking = missing_libraries(file, libraries)
+    if lacking:
+        raise UsageError(
+            Problem(str(perf_test), f"needs {', '.join(lacking)}", "give the file with --lib, under exactly that name")
+        )
+    names = {library.name for library in libraries}
+    if len(names) < len(libraries) or BINARY_NAME in names:
+        raise UsageError(Problem("--lib", "two files have one name", "give each library once"))
+    versions = [each.ort_version for each in [file, *shared] if each.ort_version is not None]
+    return _kept(perf_test.name, file, [(BINARY_NAME, perf_test), *((x.name, x) for x in libraries)], versions, home)
+
+
+def stand_in(home: Home) -> Tool:
+    """The stand-in for virtual phones, built from this installation's onnxruntime."""
+    from android_runner.virtual.perf_test import build_standin  # noqa: PLC0415 - virtual phones only
+
+    made = home.binaries / "stand-in"
+    made.mkdir(parents=True, exist_ok=True)
+    binary, library = build_standin(made)
+    file = inspect_binary(binary)
+    version = inspect_binary(library).ort_version
+    return _kept(STAND_IN, file, [(BINARY_NAME, binary), (library.name, library)], [version] if version else [], home)
+
+
+def kept_tool(digest: str, name: str, home: Home) -> Tool:
+    """A tool that an earlier run used. Raises UsageError when the home has lost it."""
+    folder = home.binaries / digest
+    if not (folder / BINARY_NAME).is_file():
+        raise UsageError(Problem(str(folder), "the run's binary is gone", "start a new run"))
+    others = sorted(path for path in folder.iterdir() if path.name != BINARY_NAME)
+    file = inspect_binary(folder / BINARY_NAME)
+    versions = [v for path in [folder / BINARY_NAME, *others] if (v := inspect_binary(path).ort_version) is not None]
+    members = [(BINARY_NAME, folder / BINARY_NAME), *((path.name, path) for path in others)]
+    return _tool(name, file, members, versions)
+
+
+def _tool(name: str, file: BinaryFile, members: Sequence[tuple[str, Path]], versions: Sequence[OrtVersion]) -> Tool:
+    hashes = {member: digest_of_file(path) for member, path in members}
+    files = tuple(StageFile(name=member, source=path, sha256=hashes[member], mode=0o755) for member, path in members)
+    unit = StageUnit(digest=digest_of(["binary", hashes]), files=files)
+    return Tool(name=name, unit=unit, file=file, ort_version=versions[-1] if versions else None)
+
+
+def _kept(
+    name: str,
+    file: BinaryFile,
+    members: Sequence[tuple[str, Path]],
+    versions: Sequence[OrtVersion],
+    home: Home,
+) -> Tool:
+    """Copy what a run uses into the home, so that `resume` and `replay` find the same bytes."""
+    tool = _tool(name, file, members, versions)
+    folder = home.binaries / tool.unit.digest
+    if not folder.is_dir():
+        part = home.binaries / f".{tool.unit.digest}.{os.getpid()}"
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        for member, path in members:
+            shutil.copyfile(path, part / member)
+            (part / member).chmod(0o755)
+        try:
+            part.rename(folder)
+        except OSError:
+            shutil.rmtree(part, ignore_errors=True)
+            if not folder.is_dir():
+                raise
+    files = tuple(
+        StageFile(name=each.name, source=folder / each.name, sha256=each.sha256, mode=each.mode)
+        for each in tool.unit.files
+    )
+    return Tool(
+        name=name, unit=StageUnit(digest=tool.unit.digest, files=files), file=file, ort_version=tool.ort_version
+    )

@@ -1,0 +1,49 @@
+"""Pure: what a plan will cost, before a phone is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from orchestrator.app.binary import Tool
+from orchestrator.app.prepare import Workshop
+from orchestrator.app.wish import Wish
+from orchestrator.plan.matrix import Expansion
+
+START_S = 0.15
+"""A process's start and the snapshot after it."""
+CALIBRATION_S = 0.8
+"""Two short processes a case, from the first five iterations to a quarter of a second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """Seconds until the last phone is done; bytes that may go to each phone at most; trials in all."""
+
+    seconds_s: float
+    bytes_a_phone: int
+    trials: int
+
+
+def estimate(wish: Wish, workshop: Workshop, tool: Tool, expansions: Mapping[str, Expansion], slots: int) -> Estimate:
+    """The plan's cost. Phones work at once; virtual ones share `slots` (0: every phone has its own processor)."""
+    per_trial_s = wish.plan.seconds * 1.1 + START_S
+    calibration_s = 0.0 if wish.plan.iterations else CALIBRATION_S
+    lanes_s = [
+        len(one.cases) * (calibration_s + per_trial_s * wish.plan.rounds) + (len(one.cases) if wish.plan.trace else 0)
+        for one in expansions.values()
+    ]
+    longest_s = max(lanes_s, default=0.0)
+    if slots:
+        longest_s = max(longest_s, sum(lanes_s) / slots)
+    used = {case.variant_id: case.inputs_digest for one in expansions.values() for case in one.cases}
+    sizes = {
+        variant.variant_id: variant.size_bytes for variant in workshop.variants.values() if not isinstance(variant, str)
+    }
+    inputs = {one.digest: one.size_bytes for _, one in workshop.models}
+    tool_bytes = sum(each.size_bytes for each in tool.unit.files)
+    return Estimate(
+        seconds_s=longest_s,
+        bytes_a_phone=tool_bytes + sum(sizes[variant] + inputs[data] for variant, data in used.items()),
+        trials=sum(len(one.cases) * (wish.plan.rounds + wish.plan.trace) for one in expansions.values()),
+    )

@@ -1,0 +1,175 @@
+"""Which phones a run uses: found, asked what they are, chosen, claimed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from android_runner.adb.discovery import SeenPhone, attached, open_device
+from android_runner.adb.server import AdbServer, adb_binary, real_server
+from android_runner.probe import probe_facts, read_vitals
+
+from android_runner.deadline import Deadline
+from android_runner.device import Device
+from android_runner.errors import RunnerError
+from android_runner.facts import PhoneFacts, Vitals
+from orchestrator.errors import NoUsableDevice, Problem, UsageError
+from orchestrator.farm.lock import PhoneLock
+from orchestrator.home import Home
+from orchestrator.plan.select import Candidate, VirtualWish, choose, parse_devices
+
+PROBE_DEADLINE_S = 20.0
+TRY_VIRTUAL = "no phone? orch run MODEL --device virtual tries everything without one"
+
+
+@dataclass(frozen=True, slots=True)
+class Phone:
+    """A phone that adb lists: where it was seen, and what it is when it could be asked; else what to do about it."""
+
+    seen: SeenPhone
+    server: AdbServer
+    facts: PhoneFacts | None
+    vitals: Vitals | None
+    mend: str
+
+    @property
+    def label(self) -> str:
+        """What tables call it: its identity, the transport's serial when that is unknown."""
+        return self.facts.identity if self.facts is not None else str(self.seen.serial)
+
+    def source(self) -> Device:
+        """Open the phone anew. Raises LinkError."""
+        return open_device(self.server, self.seen.serial)
+
+    def candidate(self) -> Candidate:
+        """The phone as `--device` expressions see it."""
+        return Candidate(serial=str(self.seen.serial), label=self.label, facts=self.facts)
+
+
+def look(server: AdbServer) -> list[Phone]:
+    """Every phone that a server lists, asked in parallel; one listed twice (USB and network) counts once."""
+    seen = attached(server)
+    with ThreadPoolExecutor(max_workers=16) as pool:
+        phones = list(pool.map(lambda one: _ask(server, one), seen))
+    first: dict[str, Phone] = {}
+    for phone in phones:
+        first.setdefault(phone.label, phone)
+    return list(first.values())
+
+
+def _ask(server: AdbServer, seen: SeenPhone) -> Phone:
+    if not seen.usable:
+        return Phone(seen, server, None, None, seen.mend)
+    try:
+        device = open_device(server, seen.serial)
+        deadline = Deadline.after(PROBE_DEADLINE_S)
+        return Phone(seen, server, probe_facts(device, deadline=deadline), read_vitals(device, deadline=deadline), "")
+    except RunnerError as error:
+        return Phone(seen, server, None, None, f"{error}; unplug it and plug it in again")
+
+
+def real_phones(port: int | None) -> list[Phone]:
+    """The phones of the adb server for real phones."""
+    return look(real_server(port))
+
+
+def virtual_phones(home: Home) -> list[Phone]:
+    """The virtual phones that live now; starts nothing."""
+    from android_runner.virtual.lifecycle import running_server  # noqa: PLC0415 - only where virtual phones are meant
+
+    port = running_server(home.root)
+    return [] if port is None else look(AdbServer(port=port))
+
+
+def start_virtual(home: Home, wishes: Sequence[VirtualWish], slots: int) -> list[Phone]:
+    """Virtual phones as asked for, started where missing. Raises UsageError for an unknown device profile."""
+    from android_runner.virtual.lifecycle import up  # noqa: PLC0415
+
+    started = up(
+        home.root,
+        [(wish.profile, wish.count) for wish in wishes],
+        adb_binary(),
+        slots=slots,
+    )
+    wanted = {one.serialno for one in started}
+    return [phone for phone in virtual_phones(home) if phone.label in wanted]
+
+
+def chosen_phones(options: Sequence[str], home: Home, port: int | None, slots: int) -> list[Phone]:
+    """The phones of a run. Without an option: the only usable real phone.
+
+    Raises UsageError (exit 2) for what can't be understood or is not unique, NoUsableDevice (exit 4) when none is left.
+    """
+    expressions, wishes = parse_devices(options)
+    phones = start_virtual(home, wishes, slots) if wishes else []
+    if expressions:
+        living = virtual_phones(home)
+        everything = [*real_phones(port), *(one for one in living if one.label not in {p.label for p in phones})]
+        by_serial = {str(phone.seen.serial): phone for phone in everything}
+        phones += [by_serial[one.serial] for one in choose(expressions, [p.candidate() for p in everything])]
+        _refuse_named_but_unusable(expressions, phones)
+    elif not wishes:
+        phones = _the_only_one(real_phones(port))
+    usable = [phone for phone in phones if phone.facts is not None]
+    if not usable:
+        raise NoUsableDevice("\n".join(["no usable phone", *_unusable_lines(phones), TRY_VIRTUAL]))
+    return usable
+
+
+def _refuse_named_but_unusable(expressions: Sequence[object], phones: Sequence[Phone]) -> None:
+    named = {term for expression in expressions for term in getattr(expression, "terms", ())}
+    problems = [
+        Problem(f"--device {phone.seen.serial}", f"is {phone.seen.state}", phone.mend)
+        for phone in phones
+        if phone.facts is None and str(phone.seen.serial) in named
+    ]
+    if problems and len(problems) == len(phones):
+        raise NoUsableDevice("\n".join(problem.line() for problem in problems))
+
+
+def _the_only_one(phones: Sequence[Phone]) -> list[Phone]:
+    usable = [phone for phone in phones if phone.facts is not None]
+    if len(usable) == 1:
+        return usable
+    if not usable:
+        raise NoUsableDevice("\n".join(["no usable phone", *_unusable_lines(phones), TRY_VIRTUAL]))
+    names = ", ".join(phone.label for phone in usable)
+    raise UsageError(Problem("--device", f"{len(usable)} phones are usable: {names}", "add --device all, or name one"))
+
+
+def _unusable_lines(phones: Sequence[Phone]) -> list[str]:
+    return [f"  {phone.seen.serial}  {phone.seen.state}: {phone.mend}" for phone in phones if phone.facts is None]
+
+
+def claim(phones: Sequence[Phone], run_id: str) -> list[PhoneLock]:
+    """Claim every phone of a run, or none. Raises UsageError naming who has the others."""
+    locks: list[PhoneLock] = []
+    problems: list[Problem] = []
+    for phone in phones:
+        lock = PhoneLock(phone.label)
+        holder = lock.take(run_id)
+        if holder is None:
+            locks.append(lock)
+        else:
+            problems.append(
+                Problem(phone.label, f"busy: {holder.text()}", "wait for that run, cancel it, or leave the phone out")
+            )
+    if problems:
+        for lock in locks:
+            lock.release()
+        raise UsageError(*problems)
+    return locks
+
+
+def profile_names() -> list[str]:
+    """The device profiles that virtual phones can have."""
+    from android_runner.profile import profile_names as names  # noqa: PLC0415
+
+    return names()
+
+
+def virtual_home(home: Home) -> Path:
+    """Where the virtual phones of a home live."""
+    return home.root / "virtual"

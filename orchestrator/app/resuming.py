@@ -1,0 +1,111 @@
+"""Going on with a run that was cut off: take over what phones finished alone, then run what is still open."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from android_runner.phone import script_digest
+from orchestrator.app.binary import Tool, kept_tool
+from orchestrator.app.phones import Phone, claim, real_phones, start_virtual
+from orchestrator.app.site import Site, able_phones, farm_for, kits_for, open_ids, script_unit
+from orchestrator.app.wish import Kept, kept_from_text
+from orchestrator.errors import NoUsableDevice
+from orchestrator.farm.adopt import adopt_orphans
+from orchestrator.farm.kit import Materials
+from orchestrator.farm.loop import Farm
+from orchestrator.home import Home
+from orchestrator.outcome import Failed, Skipped, SkipReason
+from orchestrator.plan.length import TrialLength
+from orchestrator.plan.select import VirtualWish
+from orchestrator.store.evidence import EvidenceStore
+from orchestrator.store.records import RunContents, RunState
+from orchestrator.variants.inputs import kept_inputs
+from orchestrator.variants.recipe import Variant
+from orchestrator.variants.shelf import Shelf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed:
+    """What `resume` found: blocks' attempts taken over from phones, and the farm for what is left (None: nothing)."""
+
+    run_id: str
+    adopted: int
+    open_trials: int
+    farm: Farm | None
+
+
+def resume(run_id: str, site: Site) -> Resumed:
+    """Go on with a run: take over what phones finished alone, then plan what is still open.
+
+    Raises UsageError when a phone is busy or the run's files are gone, NoUsableDevice when no phone of it is there.
+    """
+    ledger = site.ledger
+    contents = ledger.contents(run_id)
+    kept = kept_from_text(contents.run.plan_json)
+    blocks = ledger.open_blocks(run_id)
+    again = [row.trial_id for row in ledger.trials(run_id) if _may_go_on(row.outcome)]
+    if not again and not blocks and not open_ids(ledger, run_id):
+        return Resumed(run_id=run_id, adopted=0, open_trials=0, farm=None)
+    found = _phones_of(contents, site)
+    claim(found, run_id)
+    tool = kept_tool(contents.run.binary_digest, contents.run.binary_name, site.home)
+    phones = able_phones(found, tool, site)
+    materials = _materials(contents, kept, tool, site.home)
+    kits = kits_for(materials, phones, site)
+    ledger.set_run_state(run_id, RunState.RUNNING)
+    scratch = Path(tempfile.mkdtemp(prefix=".collect-", dir=site.home.root))
+    adopted = adopt_orphans(ledger, blocks, kits, EvidenceStore(site.home.root), scratch, site.clock)
+    ledger.reopen(again)
+    left = open_ids(ledger, run_id)
+    missing = {record.phone for record in contents.phones} - set(kits)
+    for trial in contents.trials:
+        if trial.phone in missing and trial.trial_id(run_id) in left:
+            ledger.end_trial(trial.trial_id(run_id), Skipped(reason=SkipReason.PHONE_LOST))
+    farm = farm_for(contents, kept, materials, phones, site)
+    return Resumed(run_id=run_id, adopted=adopted, open_trials=len(left), farm=farm)
+
+
+def _may_go_on(outcome: object) -> bool:
+    """What a later process may try again: what was skipped, and what the lab or we spoilt."""
+    match outcome:
+        case Skipped(reason=reason):
+            return reason is not SkipReason.RESOLVED_EARLY
+        case Failed(blame=blame):
+            return blame.value in ("lab", "us")
+        case _:
+            return False
+
+
+def _phones_of(contents: RunContents, site: Site) -> list[Phone]:
+    wanted = {record.phone for record in contents.phones}
+    profiles = Counter(record.facts.profile for record in contents.phones if record.facts.virtual)
+    phones = []
+    if profiles:
+        wishes = [VirtualWish(name, count) for name, count in profiles.items()]
+        phones += start_virtual(site.home, wishes, site.slots)
+    if not all(record.facts.virtual for record in contents.phones):
+        phones += real_phones(site.adb_port)
+    usable = [phone for phone in phones if phone.facts is not None and phone.label in wanted]
+    if not usable:
+        raise NoUsableDevice(f"none of the run's phones is there: {', '.join(sorted(wanted))}")
+    return usable
+
+
+def _materials(contents: RunContents, kept: Kept, tool: Tool, home: Home) -> Materials:
+    shelf = Shelf(home.shelf)
+    variants: Mapping[str, Variant] = {record.variant_id: shelf.get(record.variant_id) for record in contents.variants}
+    inputs = {digest: kept_inputs(home.inputs, digest) for digest in kept.inputs}
+    return Materials(
+        run_id=contents.run.run_id,
+        cases={case.case_id: case for case in contents.cases},
+        variants=variants,
+        inputs=inputs,
+        binary=tool.unit,
+        script=script_unit(),
+        script_digest=script_digest(),
+        trial_s=TrialLength(min_s=kept.seconds).max_s,
+    )

@@ -1,0 +1,211 @@
+"""Where a run happens, and the pieces that beginning and going on share: tool, capabilities, lanes, farm."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from android_runner.capabilities import Capabilities, probe
+from android_runner.staging import StageFile, StageUnit, stage
+
+from android_runner.block import ORCH_DIR
+from android_runner.deadline import Clock, Deadline, SystemClock
+from android_runner.errors import RunnerError
+from android_runner.phone import script_digest, script_source
+from orchestrator.app.binary import Tool, given_tool, stand_in
+from orchestrator.app.phones import Phone
+from orchestrator.app.wish import Kept, Wish
+from orchestrator.digest import digest_of
+from orchestrator.errors import Problem, UsageError
+from orchestrator.farm.kit import BINARY_NAME, SCRIPT_NAME, LaneKit, Materials, staged
+from orchestrator.farm.lane import Lane
+from orchestrator.farm.loop import Farm, Tally, Watcher
+from orchestrator.farm.protocol import Planned
+from orchestrator.farm.state import FarmState, Rules
+from orchestrator.home import Home
+from orchestrator.outcome import Skipped, SkipReason
+from orchestrator.plan.case import Trial
+from orchestrator.plan.length import TrialLength
+from orchestrator.store.evidence import EvidenceStore
+from orchestrator.store.ledger import Ledger
+from orchestrator.store.records import RunContents, RunState
+
+PROBE_S = 600.0
+"""Staging a binary of some 30 MB over a slow hub, and starting it once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """Where a run happens: home and ledger, the adb server's port for real phones, the slots of virtual ones, and
+    who is told. `say` takes a line for people."""
+
+    home: Home
+    ledger: Ledger
+    watcher: Watcher
+    say: Callable[[str], None]
+    adb_port: int | None = None
+    slots: int = 0
+    verify_staged: bool = False
+    clock: Clock = field(default_factory=SystemClock)
+
+
+def tool_for(wish: Wish, phones: Sequence[Phone], home: Home) -> Tool:
+    """The perf_test of a run. Raises UsageError when a real phone is there and none was given."""
+    if wish.plan.perf_test:
+        return given_tool(Path(wish.plan.perf_test), [Path(one) for one in wish.plan.lib], home)
+    real = [phone.label for phone in phones if phone.facts is not None and not phone.facts.virtual]
+    if real:
+        abis = sorted({abi for phone in phones if phone.facts for abi in phone.facts.exec_abis[:1]})
+        raise UsageError(
+            Problem(
+                "--perf-test",
+                f"{', '.join(real)} need an onnxruntime_perf_test built for {', '.join(abis)}",
+                "give --perf-test PATH, with --lib libonnxruntime.so for a shared build",
+            )
+        )
+    return stand_in(home)
+
+
+def script_unit() -> StageUnit:
+    """The phone script as what is staged."""
+    source = script_source()
+    return StageUnit(
+        digest=digest_of(["script", script_digest()]),
+        files=(StageFile(name=SCRIPT_NAME, source=source, sha256=script_digest(), mode=0o755),),
+    )
+
+
+def capabilities_of(phone: Phone, tool: Tool, ledger: Ledger) -> Capabilities:
+    """What the tool can do on a phone: from the ledger, else asked there once.
+
+    Raises RunnerError: the phone can't take the tool, or can't execute it.
+    """
+    known = ledger.capabilities(phone.label, tool.unit.digest)
+    if known is not None:
+        return Capabilities.from_json(known)
+    device = phone.source()
+    deadline = Deadline.after(PROBE_S)
+    stage(device, [tool.unit], deadline=deadline)
+    folder = staged(tool.unit)
+    found = probe(device, folder / BINARY_NAME, folder, deadline=deadline).with_ort_version(tool.ort_version)
+    ledger.save_capabilities(phone.label, tool.unit.digest, found.to_json())
+    return found
+
+
+def able_phones(phones: Sequence[Phone], tool: Tool, site: Site) -> list[tuple[Phone, Capabilities]]:
+    """The phones that can execute the tool, with what it can do there; the others are said, each with its reason.
+
+    Raises UsageError when none is left.
+    """
+    problems: list[Problem] = []
+    able: list[tuple[Phone, Capabilities]] = []
+
+    def ask(phone: Phone) -> Capabilities | str:
+        assert phone.facts is not None
+        refusal = tool.refusal(phone.facts)
+        if refusal is not None:
+            return refusal
+        try:
+            return capabilities_of(phone, tool, site.ledger)
+        except RunnerError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        for phone, found in zip(phones, pool.map(ask, phones), strict=True):
+            if isinstance(found, Capabilities):
+                able.append((phone, found))
+            else:
+                problems.append(Problem(phone.label, found, "give a perf_test that this phone executes"))
+    if not able:
+        raise UsageError(*problems)
+    for problem in problems:
+        site.say(f"left out  {problem.line()}")
+    return able
+
+
+def _planned(trial: Trial, run_id: str) -> Planned:
+    return Planned(
+        trial_id=trial.trial_id(run_id),
+        case_id=trial.case_id,
+        phone=trial.phone,
+        purpose=trial.purpose,
+        round=trial.round,
+        position=trial.position,
+    )
+
+
+def kits_for(materials: Materials, phones: Sequence[tuple[Phone, Capabilities]], site: Site) -> dict[str, LaneKit]:
+    """What each lane needs, by identity."""
+    return {
+        phone.facts.identity: LaneKit(
+            phone=phone.facts.identity,
+            facts=phone.facts,
+            source=phone.source,
+            capabilities=capabilities,
+            materials=materials,
+            verify_staged=site.verify_staged,
+        )
+        for phone, capabilities in phones
+        if phone.facts is not None
+    }
+
+
+def farm_for(
+    contents: RunContents,
+    kept: Kept,
+    materials: Materials,
+    phones: Sequence[tuple[Phone, Capabilities]],
+    site: Site,
+) -> Farm:
+    """The farm for what is still open of a run, a lane for each phone."""
+    run_id = contents.run.run_id
+    still_open = open_ids(site.ledger, run_id)
+    planned = [_planned(trial, run_id) for trial in contents.trials if trial.trial_id(run_id) in still_open]
+    kits = kits_for(materials, phones, site)
+    rules = Rules(length=TrialLength(min_s=kept.seconds), iterations=kept.iterations)
+    state = FarmState(
+        (trial for trial in planned if trial.phone in kits), rules, site.ledger.iterations(run_id), phones=kits
+    )
+    farm = Farm(run_id, state, site.ledger, site.watcher, site.clock)
+    evidence = EvidenceStore(site.home.root)
+    scratch = Path(tempfile.mkdtemp(prefix=".collect-", dir=site.home.root))
+    for phone, _ in phones:
+        lane = Lane(kits[phone.label], evidence, scratch, farm.post, site.clock)
+        farm.add_lane(lane, epoch=_epoch(phone, site.ledger), boot_id=_boot_id(phone))
+    return farm
+
+
+def open_ids(ledger: Ledger, run_id: str) -> set[str]:
+    """Trials of a run that have no row yet."""
+    return {row.trial_id for row in ledger.trials(run_id) if row.state == "planned"}
+
+
+def _boot_id(phone: Phone) -> str:
+    return (phone.vitals.boot_id if phone.vitals is not None else None) or ""
+
+
+def _epoch(phone: Phone, ledger: Ledger) -> int:
+    """The next epoch: above every one of ours, and above what another home's run left on the phone."""
+    try:
+        raw = phone.source().read(ORCH_DIR / "lease", deadline=Deadline.after(20.0), max_bytes=64) or b""
+    except RunnerError:
+        raw = b""
+    there = int(raw) if raw.strip().isdigit() and len(raw) < 12 else 0
+    return ledger.next_epoch(phone.label, at_least=there + 1)
+
+
+def carry_on(farm: Farm, site: Site) -> Tally:
+    """Run a farm to its end, write the run's state down, and give what it tallied."""
+    run_id = farm.run_id
+    farm.run()
+    if farm.left:
+        for trial_id in open_ids(site.ledger, run_id):
+            site.ledger.end_trial(trial_id, Skipped(reason=SkipReason.INTERRUPTED))
+    site.ledger.set_run_state(run_id, RunState.INTERRUPTED if farm.tally.interrupted else RunState.FINISHED)
+    for folder in site.home.root.glob(".collect-*"):
+        if not any(folder.iterdir()):
+            folder.rmdir()
+    return farm.tally

@@ -1,0 +1,164 @@
+"""Pure: what a person asked for, from options and plan file alike; and how it is kept so that `resume` can go on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.errors import Problem, UsageError
+from orchestrator.plan.cells import Cell
+from orchestrator.plan.length import TrialLength
+from orchestrator.plan.load import ModelEntry, PlanFile, load_plan, matrix_cells
+from orchestrator.plan.presets import PRESETS, preset_cells, unknown
+
+MODEL_SUFFIXES = (".onnx", ".ort")
+DEFAULT_PRESET = "quick"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of `orch run` and `orch plan` as they were typed; empty or None where they were not."""
+
+    things: tuple[str, ...] = ()
+    device: tuple[str, ...] = ()
+    preset: str = ""
+    perf_test: str = ""
+    lib: tuple[str, ...] = ()
+    rounds: int | None = None
+    seconds: float | None = None
+    iterations: int | None = None
+    seed: int | None = None
+    dim: tuple[str, ...] = ()
+    inputs: str = ""
+    trace: bool = False
+    note: str = ""
+    tag: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """A plan with everything typed over it: nothing looked at but the plan file itself."""
+
+    plan: PlanFile
+    models: tuple[ModelEntry, ...]
+    device: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What the run is named after: the plan's name, else the preset's."""
+        return self.plan.name if self.plan.name != "plan" else self.plan.preset or "plan"
+
+    def cells(self, cores: int) -> list[Cell]:
+        """The cells for a phone with `cores` cores: the preset's first, then the matrix's."""
+        chosen = preset_cells(self.plan.preset, cores) if self.plan.preset else []
+        return list(dict.fromkeys([*chosen, *matrix_cells(self.plan.matrix)]))
+
+    def length(self) -> TrialLength:
+        """Bounds on one timed process."""
+        return TrialLength(min_s=self.plan.seconds)
+
+
+def wish_of(options: RunOptions) -> Wish:
+    """Put options over the plan file, when one is given. Raises UsageError with every problem."""
+    plans = [thing for thing in options.things if thing.endswith(".toml")]
+    if len(plans) > 1:
+        raise UsageError(Problem("arguments", f"{len(plans)} plans: {', '.join(plans)}", "give one plan file"))
+    plan = load_plan(Path(plans[0])) if plans else PlanFile()
+    problems: list[Problem] = []
+    if options.preset and options.preset not in PRESETS:
+        problems.append(unknown("preset", options.preset, list(PRESETS)))
+    problems += _bounds(options)
+    dims = _dims(options.dim, problems)
+    models = [entry if isinstance(entry, ModelEntry) else ModelEntry(path=entry) for entry in plan.models]
+    for thing in options.things:
+        if not thing.endswith(".toml"):
+            models += _models_in(Path(thing), problems)
+    if not models and not problems:
+        problems.append(Problem("arguments", "no model", "give MODEL.onnx, a folder with models, or a plan"))
+    if problems:
+        raise UsageError(*problems)
+    typed = [
+        ModelEntry(path=one.path, dims={**one.dims, **dims}, inputs=options.inputs or one.inputs) for one in models
+    ]
+    return Wish(plan=_over(plan, options), models=tuple(typed), device=options.device or tuple(plan.device))
+
+
+def _bounds(options: RunOptions) -> list[Problem]:
+    checks = [
+        ("--rounds", options.rounds, options.rounds is None or 1 <= options.rounds <= 1000, "1 to 1000"),
+        ("--seconds", options.seconds, options.seconds is None or 0 < options.seconds <= 60, "above 0, at most 60"),
+        ("--iterations", options.iterations, options.iterations is None or options.iterations >= 1, "at least 1"),
+        ("--seed", options.seed, options.seed is None or options.seed >= 0, "0 or more"),
+    ]
+    return [Problem(name, f"{value} is out of range", f"give {mend}") for name, value, fine, mend in checks if not fine]
+
+
+def _over(plan: PlanFile, options: RunOptions) -> PlanFile:
+    def typed(value: object, otherwise: object) -> object:
+        return otherwise if value in (None, "", (), False) else value
+
+    preset = options.preset or plan.preset or ("" if plan.matrix else DEFAULT_PRESET)
+    fields: dict[str, object] = {name: getattr(plan, name) for name in PlanFile.__dataclass_fields__}
+    fields |= {
+        "preset": preset,
+        "models": [],
+        "rounds": typed(options.rounds, plan.rounds),
+        "seconds": typed(options.seconds, plan.seconds),
+        "iterations": typed(options.iterations, plan.iterations),
+        "seed": plan.seed if options.seed is None else options.seed,
+        "trace": options.trace or plan.trace,
+        "perf_test": typed(options.perf_test, plan.perf_test),
+        "lib": list(options.lib) or plan.lib,
+        "note": typed(options.note, plan.note),
+        "tag": list(options.tag) or plan.tag,
+    }
+    return PlanFile(**fields)  # type: ignore[arg-type]
+
+
+def _dims(texts: Sequence[str], problems: list[Problem]) -> dict[str, int]:
+    dims: dict[str, int] = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if not equals or not name or not value.isascii() or not value.isdigit() or int(value) < 1:
+            problems.append(Problem("--dim", f"{text!r} is not NAME=NUMBER", "for example --dim batch=1"))
+        else:
+            dims[name] = int(value)
+    return dims
+
+
+def _models_in(path: Path, problems: list[Problem]) -> list[ModelEntry]:
+    if not path.is_dir():
+        return [ModelEntry(path=str(path))]
+    found = sorted(one for one in path.iterdir() if one.suffix in MODEL_SUFFIXES and one.is_file())
+    if not found:
+        problems.append(Problem(str(path), "holds no .onnx or .ort file", "give a model, or another folder"))
+    return [ModelEntry(path=str(one)) for one in found]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What a run's row keeps of the plan beyond cases and trials: enough to go on with it."""
+
+    rounds: int
+    seconds: float
+    iterations: int | None
+    seed: int
+    trace: bool
+    devices: tuple[str, ...]
+    inputs: Mapping[str, str]
+    """digest of an input set -> its source, in words"""
+    command: str
+
+
+def kept_to_text(kept: Kept) -> str:
+    """As one line of JSON, keys sorted."""
+    fields = {name: getattr(kept, name) for name in Kept.__slots__}
+    return json.dumps({**fields, "devices": list(kept.devices), "inputs": dict(kept.inputs)}, sort_keys=True)
+
+
+def kept_from_text(text: str) -> Kept:
+    """Back again. Raises ValueError, KeyError or TypeError for text that is not ours."""
+    data = json.loads(text)
+    return Kept(**{**data, "devices": tuple(data["devices"])})

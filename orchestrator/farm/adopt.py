@@ -1,0 +1,63 @@
+"""Going on after a death: what an earlier process left on phones is followed to its end and taken over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from queue import SimpleQueue
+
+from android_runner.deadline import Clock
+from orchestrator.farm.kit import LaneKit
+from orchestrator.farm.lane import BlockOrder, BlockOutcome, Lane, LaneBroken, Report
+from orchestrator.farm.worktext import work_from_text
+from orchestrator.store.evidence import EvidenceStore
+from orchestrator.store.ledger import Ledger
+from orchestrator.store.records import BlockRecord
+
+
+def order_of(record: BlockRecord) -> BlockOrder:
+    """An earlier process's block as an order to adopt it. Tasks are numbered, so their names sort as they ran."""
+    works = tuple(work_from_text(text, record.phone) for _, text in sorted(record.tasks.items()))
+    return BlockOrder(block_id=record.block_id, epoch=record.epoch, works=works, adopted=True)
+
+
+def adopt_orphans(
+    ledger: Ledger,
+    blocks: Sequence[BlockRecord],
+    kits: Mapping[str, LaneKit],
+    evidence: EvidenceStore,
+    scratch: Path,
+    clock: Clock,
+) -> int:
+    """Follow every open block whose phone is there to its end, store what it measured; how many attempts that was.
+
+    A block whose phone is away stays open: the next `resume` asks again. Raises what broke a lane: that is a bug.
+    """
+    reports: SimpleQueue[Report] = SimpleQueue()
+    lanes: list[Lane] = []
+    waiting = 0
+    for phone in dict.fromkeys(block.phone for block in blocks if block.phone in kits):
+        lane = Lane(kits[phone], evidence, scratch, reports.put, clock)
+        for block in blocks:
+            if block.phone == phone:
+                lane.give(order_of(block))
+                waiting += 1
+        lane.end()
+        lane.start()
+        lanes.append(lane)
+    adopted = 0
+    while waiting:
+        match reports.get():
+            case BlockOutcome() as outcome:
+                waiting -= 1
+                if outcome.event.failure is None:
+                    ledger.record_attempts(outcome.attempts)
+                    ledger.close_block(outcome.block_id, outcome.ending, clock.now())
+                    adopted += len(outcome.attempts)
+            case LaneBroken(error=error):
+                raise error
+            case _:
+                pass
+    for lane in lanes:
+        lane.join(30.0)
+    return adopted

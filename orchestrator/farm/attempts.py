@@ -1,0 +1,103 @@
+"""Where a phone's answer becomes a row: evidence first, then meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from android_runner.verdict import Reading, judge
+
+from android_runner.block import TrialFolder, TrialTask
+from android_runner.errors import RunnerError
+from orchestrator.digest import digest_of
+from orchestrator.farm.kit import LaneKit, failed
+from orchestrator.farm.protocol import Work, WorkEnded
+from orchestrator.outcome import Failed, Figures, Measured
+from orchestrator.plan.case import Purpose
+from orchestrator.plan.length import Calibration
+from orchestrator.store.evidence import EvidenceStore
+from orchestrator.store.records import AttemptRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A piece of work in its block: what the phone was told, under which epoch, as the how-manieth try."""
+
+    work: Work
+    task: TrialTask
+    block_id: str
+    epoch: int
+    adopted: bool = False
+
+
+def attempt_of(
+    placed: Placed, folder: TrialFolder, kit: LaneKit, evidence: EvidenceStore, recorded_at: datetime
+) -> tuple[AttemptRecord, WorkEnded]:
+    """Keep what came back, then read it. Only then is there an outcome; a broken reading is a failed attempt.
+
+    Raises StoreError when the evidence can't be kept: nothing is then recorded of the attempt.
+    """
+    kept: Mapping[str, str] = evidence.keep_many(folder.files)
+    outcome, calibration, in_force = _outcome(placed.work, folder)
+    work = placed.work
+    record = AttemptRecord(
+        attempt_id=digest_of([placed.block_id, placed.task.task_id])[:20],
+        trial_id=work.trial.trial_id if work.trial is not None else "",
+        run_id=kit.materials.run_id,
+        case_id=work.case_id,
+        phone=kit.phone,
+        fingerprint=kit.facts.fingerprint,
+        purpose=work.purpose.value,
+        round=work.round,
+        position=work.position,
+        number=0,
+        block_id=placed.block_id,
+        epoch=placed.epoch,
+        recorded_at=recorded_at,
+        argv=tuple(str(word) for word in placed.task.argv),
+        iterations_asked=work.iterations,
+        exit_code=folder.exit_code,
+        ending=folder.ending.value,
+        started_uptime_s=folder.started_uptime_s,
+        ended_uptime_s=folder.ended_uptime_s,
+        slot_wait_s=folder.slot_wait_s,
+        before=folder.before,
+        after=folder.after,
+        outcome=outcome,
+        evidence=kept,
+        in_force=in_force,
+        virtual=kit.facts.virtual,
+        script_digest=kit.materials.script_digest,
+        adopted=placed.adopted,
+    )
+    return record, WorkEnded(work, outcome, calibration)
+
+
+def _outcome(work: Work, folder: TrialFolder) -> tuple[Measured | Failed, Calibration | None, Mapping[str, str]]:
+    try:
+        reading = judge(folder, wants_latencies=work.purpose is Purpose.TIME, wants_trace=work.purpose is Purpose.TRACE)
+    except RunnerError as error:
+        return failed(error), None, {}
+    if work.purpose is Purpose.CALIBRATE:
+        return Measured(figures=None), Calibration(reading.iterations, reading.mean_s), reading.in_force
+    return Measured(figures=_figures(reading)), None, reading.in_force
+
+
+def _figures(reading: Reading) -> Figures | None:
+    latencies = reading.latencies
+    if latencies is None:
+        return None
+    return Figures(
+        iterations=latencies.iterations,
+        p50_s=latencies.p50_s,
+        p90_s=latencies.p90_s,
+        p95_s=latencies.p95_s,
+        p99_s=latencies.p99_s,
+        min_s=latencies.min_s,
+        max_s=latencies.max_s,
+        mean_s=latencies.mean_s,
+        session_creation_s=reading.session_creation_s,
+        first_inference_s=reading.first_inference_s,
+        peak_working_set_bytes=reading.peak_working_set_bytes,
+    )

@@ -1,0 +1,245 @@
+"""One phone's thread: it carries blocks out, one after another, and turns whatever happens into an event.
+
+The lane waits and touches the world; it decides nothing. What it was told and what came of it goes to the loop, which
+alone writes the ledger.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+from android_runner.lease import take_lease
+from android_runner.run import BlockControl, BlockReport, adopt_block, clean_block, follow_block, start_block
+from android_runner.staging import stage
+
+from android_runner.block import Block
+from android_runner.deadline import Clock, Deadline
+from android_runner.device import Device
+from android_runner.errors import LinkError, RunnerError, SettingRefused
+from orchestrator.farm.attempts import Placed, attempt_of
+from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, failed, staged, task_of, units_for
+from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneUp, Work, WorkEnded
+from orchestrator.outcome import Failed
+from orchestrator.store.evidence import EvidenceStore
+from orchestrator.store.records import AttemptRecord
+
+LOST_AFTER_S = 60.0
+"""How long a phone may be away before the lane gives it up."""
+STAGE_DEADLINE_S = 1800.0
+START_DEADLINE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockOrder:
+    """A block as the ledger knows it. `adopted` when an earlier process started it."""
+
+    block_id: str
+    epoch: int
+    works: tuple[Work, ...]
+    next_cases: tuple[str, ...] = ()
+    adopted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockOutcome:
+    """What the loop writes down of a block, and the event that the state gets."""
+
+    block_id: str
+    ending: str
+    attempts: tuple[AttemptRecord, ...]
+    event: BlockEnded
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """Bytes that went to a phone."""
+
+    phone: str
+    pushed_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrialSeen:
+    """A process of a running block ended on the phone; its results are not here yet."""
+
+    phone: str
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LaneBroken:
+    """A bug in the lane: the run goes on without it."""
+
+    phone: str
+    error: BaseException
+
+
+Report = BlockOutcome | Staged | TrialSeen | LaneBroken | PhoneUp | PhoneGone
+
+
+class Lane:
+    """A phone's thread with its inbox. `post` hands reports to the loop; it must be safe to call from any thread."""
+
+    def __init__(
+        self, kit: LaneKit, evidence: EvidenceStore, scratch: Path, post: Callable[[Report], None], clock: Clock
+    ) -> None:
+        self.kit = kit
+        self.evidence = evidence
+        self.scratch = scratch / kit.phone.replace("/", "_")
+        self.post = post
+        self.clock = clock
+        self.control = BlockControl()
+        self._inbox: SimpleQueue[BlockOrder | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._live, name=f"lane {kit.phone}", daemon=True)
+
+    def start(self) -> None:
+        """Begin; the first report is `PhoneUp` or `PhoneGone`."""
+        self._thread.start()
+
+    def give(self, order: BlockOrder) -> None:
+        """Carry a block out after what was given before."""
+        self._inbox.put(order)
+
+    def end(self) -> None:
+        """Take nothing more; the thread ends after its present block."""
+        self._inbox.put(None)
+
+    def join(self, timeout_s: float) -> bool:
+        """Wait for the thread's end; whether it came."""
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def _live(self) -> None:
+        try:
+            self.post(PhoneUp(self.kit.phone))
+            while (order := self._inbox.get()) is not None:
+                self._carry_out(order)
+        except BaseException as error:  # noqa: BLE001 - the top of a thread: a bug here must reach the loop
+            self.post(LaneBroken(self.kit.phone, error))
+
+    def _carry_out(self, order: BlockOrder) -> None:
+        try:
+            device = self._reach()
+        except LinkError as error:
+            self._nothing_ran(order, failed(error), "unreachable")
+            self.post(PhoneGone(self.kit.phone, str(error)))
+            return
+        try:
+            placed, refused = self._place(order)
+            report = self._run(device, order, placed)
+        except RunnerError as error:
+            self._nothing_ran(order, failed(error), "failed")
+            return
+        self._report(order, placed, refused, report)
+
+    def _reach(self) -> Device:
+        """The phone, once it answers; raises the last LinkError when it stays away too long."""
+        deadline = Deadline.after(LOST_AFTER_S, self.clock)
+        while True:
+            try:
+                device = self.kit.source()
+                device.shell("true", deadline=deadline.clip(10.0))
+                return device
+            except LinkError:
+                if deadline.passed():
+                    raise
+                self.clock.sleep(0.5)
+
+    def _place(self, order: BlockOrder) -> tuple[list[Placed], list[WorkEnded]]:
+        placed: list[Placed] = []
+        refused: list[WorkEnded] = []
+        for index, work in enumerate(order.works):
+            try:
+                task = task_of(index, work, self.kit)
+            except SettingRefused as error:
+                refused.append(WorkEnded(work, failed(error)))
+                continue
+            placed.append(
+                Placed(work=work, task=task, block_id=order.block_id, epoch=order.epoch, adopted=order.adopted)
+            )
+        return placed, refused
+
+    def _run(self, device: Device, order: BlockOrder, placed: list[Placed]) -> BlockReport:
+        kit = self.kit
+        block = Block(block_id=order.block_id, epoch=order.epoch, tasks=tuple(each.task for each in placed))
+        folder = self.scratch / order.block_id
+        if not order.adopted:
+            units = [kit.materials.script, kit.materials.binary, *units_for(order.works, kit.materials)]
+            report = stage(
+                device, units, deadline=Deadline.after(STAGE_DEADLINE_S, self.clock), verify=kit.verify_staged
+            )
+            self.post(Staged(kit.phone, report.pushed_bytes))
+            take_lease(device, order.epoch, deadline=Deadline.after(START_DEADLINE_S, self.clock))
+            start_block(
+                device,
+                block,
+                staged(kit.materials.script) / SCRIPT_NAME,
+                deadline=Deadline.after(START_DEADLINE_S, self.clock),
+            )
+        ahead = self._stage_ahead(order)
+        carry = adopt_block if order.adopted else follow_block
+        try:
+            return carry(
+                kit.source,
+                block,
+                collect_dir=folder,
+                control=self.control,
+                clock=self.clock,
+                lost_after_s=LOST_AFTER_S,
+                on_progress=lambda task_id: self.post(TrialSeen(kit.phone, task_id)),
+            )
+        finally:
+            if ahead is not None:
+                ahead.join()
+
+    def _stage_ahead(self, order: BlockOrder) -> threading.Thread | None:
+        units = units_for(order.next_cases, self.kit.materials)
+        if not units or self.control.stopping:
+            return None
+
+        def carry() -> None:
+            # What fails here fails again, and is reported, when the block that needs it is given.
+            try:
+                device = self.kit.source()
+                report = stage(device, units, deadline=Deadline.after(STAGE_DEADLINE_S, self.clock))
+            except RunnerError:
+                return
+            self.post(Staged(self.kit.phone, report.pushed_bytes))
+
+        thread = threading.Thread(target=carry, name=f"stage {self.kit.phone}", daemon=True)
+        thread.start()
+        return thread
+
+    def _report(self, order: BlockOrder, placed: list[Placed], refused: list[WorkEnded], report: BlockReport) -> None:
+        by_id = {each.task.task_id: each for each in placed}
+        now = self.clock.now()
+        results = [attempt_of(by_id[folder.task_id], folder, self.kit, self.evidence, now) for folder in report.folders]
+        not_started = tuple(by_id[task_id].work for task_id in report.not_started)
+        event = BlockEnded(self.kit.phone, (*(ended for _, ended in results), *refused), not_started)
+        self.post(
+            BlockOutcome(
+                block_id=order.block_id,
+                ending=report.ending.value,
+                attempts=tuple(record for record, _ in results),
+                event=event,
+            )
+        )
+        self._tidy(order, placed)
+
+    def _tidy(self, order: BlockOrder, placed: list[Placed]) -> None:
+        """What is safe in the evidence need not stay on the phone; a phone that is away keeps it for the next time."""
+        shutil.rmtree(self.scratch / order.block_id, ignore_errors=True)
+        block = Block(block_id=order.block_id, epoch=order.epoch, tasks=tuple(each.task for each in placed))
+        try:
+            clean_block(self.kit.source(), block, deadline=Deadline.after(START_DEADLINE_S, self.clock))
+        except RunnerError:
+            return
+
+    def _nothing_ran(self, order: BlockOrder, failure: Failed, ending: str) -> None:
+        event = BlockEnded(self.kit.phone, (), order.works, failure)
+        self.post(BlockOutcome(block_id=order.block_id, ending=ending, attempts=(), event=event))

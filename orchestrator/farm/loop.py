@@ -1,0 +1,205 @@
+"""The shell around the pure state: one queue of reports, one writer of the ledger, one thread a phone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+from android_runner.deadline import Clock
+from orchestrator.digest import digest_of
+from orchestrator.errors import ExitCode
+from orchestrator.farm.kit import task_id
+from orchestrator.farm.lane import BlockOrder, BlockOutcome, Lane, LaneBroken, Report, Staged, TrialSeen
+from orchestrator.farm.protocol import (
+    Command,
+    EndTrial,
+    Event,
+    Finish,
+    FixIterations,
+    PhoneGone,
+    RunBlock,
+    StopAsked,
+    StopPhone,
+)
+from orchestrator.farm.state import FarmState
+from orchestrator.farm.worktext import work_to_text
+from orchestrator.outcome import Failed, Measured, Skipped, SkipReason
+from orchestrator.store.ledger import Ledger
+from orchestrator.store.records import BlockRecord
+
+
+class Watcher(Protocol):
+    """Who is told how the run goes; never asked anything."""
+
+    def staged(self, phone: str, pushed_bytes: int) -> None:
+        """Bytes went to a phone."""
+        ...
+
+    def trial_seen(self, phone: str, task_id: str) -> None:
+        """A process ended on a phone."""
+        ...
+
+    def block_stored(self, outcome: BlockOutcome) -> None:
+        """A block's attempts are in the ledger."""
+        ...
+
+    def trial_ended(self, command: EndTrial) -> None:
+        """A planned trial has its row."""
+        ...
+
+    def phone_gone(self, phone: str, why: str) -> None:
+        """A phone is given up."""
+        ...
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the exit code is made of."""
+
+    bugs: list[BaseException] = field(default_factory=list)
+    incomplete: bool = False
+    interrupted: bool = False
+
+    def codes(self) -> list[ExitCode]:
+        """Every exit code that applies."""
+        flags = [
+            (bool(self.bugs), ExitCode.BUG),
+            (self.interrupted, ExitCode.INTERRUPTED),
+            (self.incomplete, ExitCode.INCOMPLETE),
+        ]
+        return [code for applies, code in flags if applies]
+
+
+class Farm:
+    """One run: its state, its lanes, its ledger. `run()` returns when every planned trial has its row."""
+
+    def __init__(self, run_id: str, state: FarmState, ledger: Ledger, watcher: Watcher, clock: Clock) -> None:
+        self.run_id = run_id
+        self.state = state
+        self.ledger = ledger
+        self.watcher = watcher
+        self.clock = clock
+        self.lanes: dict[str, Lane] = {}
+        self.epochs: dict[str, int] = {}
+        self.boot_ids: dict[str, str] = {}
+        self.tally = Tally()
+        self.left = False
+        self._reports: SimpleQueue[Report | StopAsked | None] = SimpleQueue()
+        self._blocks = 0
+        self._done = False
+
+    def add_lane(self, lane: Lane, *, epoch: int, boot_id: str) -> None:
+        """A phone of the run, before `run()`."""
+        self.lanes[lane.kit.phone] = lane
+        self.epochs[lane.kit.phone] = epoch
+        self.boot_ids[lane.kit.phone] = boot_id
+
+    def post(self, report: Report) -> None:
+        """Hand a report in; safe from any thread."""
+        self._reports.put(report)
+
+    def ask_stop(self, *, kill: bool) -> None:
+        """Stop handing out; with `kill`, end what runs too. Safe from a signal handler."""
+        self.tally.interrupted = True
+        self._reports.put(StopAsked(kill=kill))
+
+    def leave(self) -> None:
+        """Return from `run()` at once, whatever still runs on phones. Safe from a signal handler."""
+        self.tally.interrupted = True
+        self.left = True
+        self._reports.put(None)
+
+    def run(self) -> None:
+        """Until every trial has its row."""
+        for lane in self.lanes.values():
+            lane.start()
+        if not self.lanes:
+            self._done = True
+        while not self._done and not self.left:
+            try:
+                report = self._reports.get(timeout=1.0)
+            except Empty:
+                continue
+            if report is not None:
+                self._take(report)
+        for lane in self.lanes.values():
+            lane.end()
+        if not self.left:
+            for lane in self.lanes.values():
+                lane.join(30.0)
+
+    # --- reports in ---------------------------------------------------------------------------------------------
+
+    def _take(self, report: Report | StopAsked) -> None:
+        match report:
+            case Staged(phone, pushed_bytes):
+                self.watcher.staged(phone, pushed_bytes)
+            case TrialSeen(phone, seen):
+                self.watcher.trial_seen(phone, seen)
+            case LaneBroken(phone, error):
+                self.tally.bugs.append(error)
+                self._feed(PhoneGone(phone, f"bug: {error!r}"))
+            case BlockOutcome():
+                self.ledger.record_attempts(report.attempts)
+                self.ledger.close_block(report.block_id, report.ending, self.clock.now())
+                self._feed(report.event)
+                self.watcher.block_stored(report)
+            case PhoneGone(phone, why):
+                self.watcher.phone_gone(phone, why)
+                self._feed(report)
+            case _:
+                self._feed(report)
+
+    def _feed(self, event: Event) -> None:
+        for command in self.state.handle(event):
+            self._carry_out(command)
+
+    # --- commands out -------------------------------------------------------------------------------------------
+
+    def _carry_out(self, command: Command) -> None:
+        match command:
+            case RunBlock():
+                self._run_block(command)
+            case EndTrial(trial, outcome):
+                self._count(outcome)
+                self.ledger.end_trial(trial.trial_id, outcome)
+                self.watcher.trial_ended(command)
+            case FixIterations(phone, case_id, iterations):
+                self.ledger.set_iterations(self.run_id, case_id, phone, iterations)
+            case StopPhone(phone, kill):
+                control = self.lanes[phone].control
+                control.stop()
+                if kill:
+                    control.kill()
+            case Finish():
+                self._done = True
+
+    def _run_block(self, command: RunBlock) -> None:
+        self._blocks += 1
+        phone = command.phone
+        epoch = self.epochs[phone]
+        block_id = f"{self.run_id}-{digest_of([self.run_id, phone, epoch, self._blocks])[:10]}"
+        self.ledger.open_block(
+            BlockRecord(
+                block_id=block_id,
+                run_id=self.run_id,
+                phone=phone,
+                epoch=epoch,
+                boot_id=self.boot_ids[phone],
+                opened_at=self.clock.now(),
+                tasks={task_id(index, work): work_to_text(work) for index, work in enumerate(command.works)},
+            )
+        )
+        self.lanes[phone].give(
+            BlockOrder(block_id=block_id, epoch=epoch, works=command.works, next_cases=command.next_cases)
+        )
+
+    def _count(self, outcome: Measured | Failed | Skipped) -> None:
+        match outcome:
+            case Skipped(reason=reason):
+                self.tally.incomplete |= reason is not SkipReason.RESOLVED_EARLY
+            case Failed(blame=blame):
+                self.tally.incomplete |= blame.value in ("lab", "us")
+            case Measured():
+                pass
