@@ -14,13 +14,13 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from android_runner.lease import take_lease
-from android_runner.run import BlockControl, BlockReport, adopt_block, clean_block, follow_block, start_block
 from android_runner.staging import stage
 
 from android_runner.block import Block
 from android_runner.deadline import Clock, Deadline
 from android_runner.device import Device
 from android_runner.errors import LinkError, RunnerError, SettingRefused
+from android_runner.run import BlockControl, BlockReport, adopt_block, clean_block, follow_block, start_block
 from orchestrator.farm.attempts import Placed, attempt_of
 from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, failed, staged, task_of, units_for
 from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneUp, Work, WorkEnded

@@ -1,0 +1,145 @@
+"""A run on the terminal: from the estimate to the answer, with interrupts as people expect them."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import typer
+
+from orchestrator.app.beginning import Ready, begin, prepared
+from orchestrator.app.estimate import estimate
+from orchestrator.app.phones import chosen_phones
+from orchestrator.app.prepare import OnPhone, expand_all
+from orchestrator.app.resuming import resume
+from orchestrator.app.site import Site, able_phones, carry_on, tool_for
+from orchestrator.app.wish import Wish
+from orchestrator.cli.answer import finish
+from orchestrator.cli.progress import Progress
+from orchestrator.errors import ExitCode
+from orchestrator.farm.loop import Farm
+from orchestrator.home import Home
+from orchestrator.store.ledger import Ledger
+
+ASK_ABOVE_S = 3600.0
+
+
+def say(line: str) -> None:
+    """A line for people; data goes to stdout, this to stderr."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def go(  # noqa: PLR0913 - the options of one command
+    wish: Wish,
+    home: Home,
+    *,
+    adb_port: int,
+    slots: int,
+    yes: bool,
+    verify: bool,
+    strict: bool,
+    all_tables: bool,
+    command: str,
+) -> int:
+    """Begin a run and follow it to its answer; the exit code."""
+    phones = chosen_phones(wish.device, home, adb_port, slots)
+    workshop = prepared(wish, phones, home)
+    tool = tool_for(wish, phones, home)
+    unasked = [OnPhone(facts=phone.facts, capabilities=None) for phone in phones if phone.facts is not None]
+    expansions = expand_all(wish, workshop, tool, unasked)
+    shared = slots if all(phone.facts.virtual for phone in unasked) else 0
+    cost = estimate(wish, workshop, tool, expansions, shared)
+    say(
+        f"{len(phones)} phones · {cost.trials} trials · about {_duration(cost.seconds_s)} · "
+        f"at most {cost.bytes_a_phone / 1e6:.0f} MB to each phone"
+    )
+    if cost.seconds_s > ASK_ABOVE_S and not yes and sys.stdin.isatty():
+        typer.confirm("that is over an hour; go on?", abort=True, err=True)
+    progress = Progress()
+    ledger = Ledger.open(home.root)
+    try:
+        site = Site(
+            home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots, verify_staged=verify
+        )
+        able = able_phones(phones, tool, site)
+        ready = Ready(wish=wish, workshop=workshop, tool=tool, phones=able, command=command)
+        farm = begin(ready, site)
+        return _follow(farm, site, progress, strict=strict, all_tables=all_tables)
+    finally:
+        ledger.close()
+
+
+def go_on(run: str, home: Home, *, adb_port: int, slots: int, strict: bool, all_tables: bool) -> int:
+    """Go on with a run and follow it to its answer; the exit code."""
+    progress = Progress()
+    ledger = Ledger.open(home.root)
+    try:
+        site = Site(home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots)
+        found = resume(ledger.find_run(run), site)
+        if found.farm is None:
+            say(f"{found.run_id} is finished: nothing is left to run")
+            return int(ExitCode.DONE)
+        say(f"{found.run_id}: {found.adopted} attempts taken over from phones, {found.open_trials} trials to go")
+        return _follow(found.farm, site, progress, strict=strict, all_tables=all_tables)
+    finally:
+        ledger.close()
+
+
+def _follow(farm: Farm, site: Site, progress: Progress, *, strict: bool, all_tables: bool) -> int:
+    say(f"run {farm.run_id}")
+    progress.begin(site.ledger.contents(farm.run_id))
+    with _interrupts(farm):
+        tally = carry_on(farm, site)
+    progress.end()
+    if farm.left:
+        for lane in farm.lanes.values():
+            say(f"still running on {lane.kit.phone}: orch resume {farm.run_id}, or orch cancel {farm.run_id}")
+    for bug in tally.bugs:
+        say(f"a bug: {type(bug).__name__}: {bug}")
+    return finish(farm.run_id, site.home, site.ledger, tally, strict=strict, all_tables=all_tables)
+
+
+@contextmanager
+def _interrupts(farm: Farm) -> Iterator[None]:
+    """One Ctrl-C stops handing out and waits, a second ends what runs, a third leaves; a closed terminal is nothing.
+
+    SIGTERM (`orch cancel`) is like two.
+    """
+    asked = 0
+
+    def on_interrupt(_number: int, _frame: FrameType | None) -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            farm.ask_stop(kill=False)
+            say("\nstopping: waiting for the trials on the phones (again: end them)")
+        elif asked == 2:
+            farm.ask_stop(kill=True)
+            say("\nending the trials on the phones (again: leave at once)")
+        else:
+            farm.leave()
+
+    def on_terminate(_number: int, _frame: FrameType | None) -> None:
+        nonlocal asked
+        asked = max(asked, 2)
+        farm.ask_stop(kill=True)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    signal.signal(signal.SIGINT, on_interrupt)
+    signal.signal(signal.SIGTERM, on_terminate)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _duration(seconds_s: float) -> str:
+    if seconds_s < 90:
+        return f"{seconds_s:.0f} s"
+    return f"{seconds_s / 60:.0f} min" if seconds_s < 5400 else f"{seconds_s / 3600:.1f} h"

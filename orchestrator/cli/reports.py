@@ -1,0 +1,87 @@
+"""`orch report`, `orch show`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from orchestrator.cli.options import HomeOption, JsonOption
+from orchestrator.errors import ExitCode
+from orchestrator.home import Home, home_at
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+RunName = Annotated[str, typer.Argument(help="A run's name, a unique part of it, @last.")]
+Format = Literal["text", "md", "json", "csv", "parquet"]
+
+
+@app.command("report")
+def report(
+    run: RunName = "@last",
+    format_: Annotated[Format, typer.Option("--format", help="text, md, json, csv or parquet.")] = "text",
+    out: Annotated[str, typer.Option("--out", help="Folder for csv and parquet (default: the run's folder).")] = "",
+    all_tables: Annotated[bool, typer.Option("--all", help="Print every phone's table.")] = False,
+    home: HomeOption = "",
+) -> int:
+    """A run's answer, made anew from ledger and evidence."""
+    from orchestrator.store.ledger import Ledger  # noqa: PLC0415 - opened when called
+
+    where = home_at(home)
+    ledger = Ledger.open(where.root)
+    try:
+        run_id = ledger.find_run(run)
+        if format_ in ("csv", "parquet"):
+            return _files(run_id, format_, where, ledger, Path(out) if out else None)
+        return _text(run_id, format_, where, ledger, all_tables=all_tables)
+    finally:
+        ledger.close()
+
+
+def _text(run_id: str, format_: str, home: Home, ledger: object, *, all_tables: bool) -> int:
+    from orchestrator.cli.answer import frames_of, shown, wants_colour, write_report  # noqa: PLC0415
+    from orchestrator.report.as_json import render_json  # noqa: PLC0415
+    from orchestrator.report.markdown import render_markdown  # noqa: PLC0415
+    from orchestrator.report.summarize import summarize  # noqa: PLC0415
+    from orchestrator.report.terminal import render_terminal  # noqa: PLC0415
+    from orchestrator.store.ledger import Ledger  # noqa: PLC0415
+
+    assert isinstance(ledger, Ledger)
+    summary = summarize(frames_of(run_id, home, ledger))
+    if format_ == "json":
+        sys.stdout.write(render_json(summary))
+    elif format_ == "md":
+        sys.stdout.write(render_markdown(summary))
+    else:
+        sys.stdout.write(render_terminal(summary, all_tables=all_tables, width=80, colour=wants_colour()))
+    sys.stderr.write(f"report  {shown(write_report(summary, home))}\n")
+    return int(ExitCode.DONE)
+
+
+def _files(run_id: str, format_: str, home: Home, ledger: object, out: Path | None) -> int:
+    from orchestrator.cli.answer import frames_of, shown  # noqa: PLC0415
+    from orchestrator.store.export import write_csv, write_parquet  # noqa: PLC0415
+    from orchestrator.store.ledger import Ledger  # noqa: PLC0415
+
+    assert isinstance(ledger, Ledger)
+    frames = frames_of(run_id, home, ledger)
+    folder = out or home.run_folder(run_id) / format_
+    write = write_csv if format_ == "csv" else write_parquet
+    for path in write(frames, folder):
+        sys.stdout.write(f"{shown(path)}\n")
+    return int(ExitCode.DONE)
+
+
+@app.command("show")
+def show(
+    what: Annotated[str, typer.Argument(help="RUN, RUN/PHONE or RUN/PHONE/ROW (a row's number or name).")] = "@last",
+    home: HomeOption = "",
+    as_json: JsonOption = False,
+) -> int:
+    """Every round behind a row: figures, vitals, the exact command, digests, evidence."""
+    from orchestrator.app.showing import show_text  # noqa: PLC0415 - pandas is loaded when called
+
+    sys.stdout.write(show_text(home_at(home), what, as_json=as_json))
+    return int(ExitCode.DONE)

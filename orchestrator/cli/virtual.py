@@ -1,0 +1,66 @@
+"""`orch virtual up | list | down`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import HomeOption, JsonOption, SlotsOption, slots_or_default
+from orchestrator.errors import ExitCode
+from orchestrator.home import home_at
+from orchestrator.plan.select import DEFAULT_PROFILE, parse_devices
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, help="Virtual phones: up, list, down.")
+
+
+@app.command("up")
+def up(
+    profiles: Annotated[list[str], typer.Argument(help="Device profiles, PROFILE[xN] each.")] = [DEFAULT_PROFILE],  # noqa: B006
+    home: HomeOption = "",
+    virtual_slots: SlotsOption = 0,
+    keep: Annotated[float, typer.Option("--idle-exit", help="Idle minutes after which they end (0: never).")] = 0,
+    unconfined: Annotated[
+        bool, typer.Option("--unconfined", help="Without namespaces, as where none can be had.")
+    ] = False,
+) -> int:
+    """Start virtual phones; what runs already is left as it is."""
+    from orchestrator.app.phones import start_virtual  # noqa: PLC0415
+
+    _, wishes = parse_devices([f"virtual:{profile}" for profile in profiles])
+    where = home_at(home)
+    phones = start_virtual(where, wishes, slots_or_default(virtual_slots), idle_exit_s=keep * 60, unconfined=unconfined)
+    for phone in phones:
+        typer.echo(f"{phone.label:28} {phone.seen.serial}")
+    return int(ExitCode.DONE)
+
+
+@app.command("list")
+def list_(home: HomeOption = "", as_json: JsonOption = False) -> int:
+    """The virtual phones of this home."""
+    from android_runner.virtual.lifecycle import listing  # noqa: PLC0415
+
+    phones = listing(home_at(home).root)
+    if as_json:
+        typer.echo(json.dumps([one.as_dict() for one in phones], indent=2))
+        return int(ExitCode.DONE)
+    for one in phones:
+        typer.echo(f"{one.serialno:28} {one.serial:22} {one.profile:16} {one.state}")
+    if not phones:
+        typer.echo("no virtual phones: orch virtual up pixel-8")
+    return int(ExitCode.DONE)
+
+
+@app.command("down")
+def down(
+    serials: Annotated[list[str], typer.Argument(help="Which (default: all).")] = [],  # noqa: B006
+    home: HomeOption = "",
+    wipe: Annotated[bool, typer.Option("--wipe", help="Forget their files too.")] = False,
+) -> int:
+    """End virtual phones with everything that runs on them; their files stay."""
+    from android_runner.virtual.lifecycle import down as end  # noqa: PLC0415
+
+    for serialno in end(home_at(home).root, serials or None, wipe=wipe):
+        typer.echo(f"{serialno} is down")
+    return int(ExitCode.DONE)
