@@ -39,7 +39,7 @@ _MAX_LINE_CHARS = 4_000
 
 _SIGNALS = {
     1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
-    9: "SIGKILL", 10: "SIGUSR1", 11: "SIGSEGV", 12: "SIGUSR2", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM", 31: "SIGSYS",
+    9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM", 31: "SIGSYS",
 }  # fmt: skip
 """Linux's numbers on every architecture that phones have; the host's may differ."""
 
@@ -119,8 +119,6 @@ _LOG = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:[\d.]+ \[([VIWEF]):[^\]]{0,300}\]
 _SOURCE = re.compile(r"^(?:[A-Za-z]:)?[\w./+-]{1,400}\.(?:cc|cpp|h|hpp|cxx):\d{1,7} ")
 _FIGURE_LINE = re.compile(
     r"^(?:iteration:|Runs:|(?:Min|Max|P\d+) Latency:|Total inference|Average inference|Number of inferences)"
-)
-    r"^(?:iteration:|Runs:|(?:Min|Max|P\d+) Latency:|Total inference|Average inference|Number of)"
 )
 
 
