@@ -1,0 +1,64 @@
+"""Fixtures that several folders share: a home of its own, the real CLI, models made once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.orch_cli import Orch
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the two models of the demo."""
+    folder = tmp_path_factory.mktemp("models")
+    subprocess.run([sys.executable, "-m", "orchestrator.variants.samples", str(folder)], check=True, cwd=ROOT)
+    return folder
+
+
+@pytest.fixture
+def mnist(models: Path) -> Path:
+    """The small model."""
+    return next(path for path in models.iterdir() if "mnist" in path.name)
+
+
+@pytest.fixture
+def orch(tmp_path: Path) -> Iterator[Orch]:
+    """The command line over a home of its own; its virtual phones are ended afterwards."""
+    cli = Orch(tmp_path / "home")
+    yield cli
+    cli.end()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """`ORCH_CI` makes a missing system tool a failure instead of a skip."""
+    config.stash[_CI] = bool(os.environ.get("ORCH_CI"))
+
+
+_CI = pytest.StashKey[bool]()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Skips are said aloud, by name, at the end."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    for report in skipped:
+        terminalreporter.write_line(f"SKIPPED {report.nodeid}: {report.longrepr[2] if report.longrepr else ''}")
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Under `ORCH_CI` a test that was skipped for want of a system tool fails the run; phones are not system tools."""
+    if not session.config.stash.get(_CI, False) or exitstatus != 0:
+        return
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", []) if reporter is not None else []
+    unwanted = [one.nodeid for one in skipped if "ORCH_TEST_SERIAL" not in str(one.longrepr)]
+    if unwanted:
+        reporter.write_line(f"{len(unwanted)} skipped under ORCH_CI: {', '.join(unwanted)}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -1,0 +1,73 @@
+"""The real `orch`, run as a process over a home of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended, its streams as text."""
+
+    code: int
+    out: str
+    err: str
+
+    def __str__(self) -> str:
+        return f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+class Orch:
+    """The command line over one home."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.env = {
+            **os.environ,
+            "ORCH_HOME": str(home),
+            "PYTHONPATH": str(ROOT),
+            "ORCH_TRACEBACK": "1",
+            "NO_COLOR": "1",
+        }
+
+    def start(self, *words: str | Path, **extra: object) -> subprocess.Popen[str]:
+        """Start a command and leave it running, with its streams as pipes."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "orchestrator", *map(str, words)],
+            env=self.env,
+            cwd=self.home.parent,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **extra,  # type: ignore[call-overload]
+        )
+
+    def __call__(self, *words: str | Path, timeout_s: float = 180.0) -> Ended:
+        """Run a command to its end."""
+        process = self.start(*words)
+        try:
+            out, err = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            raise AssertionError(f"orch {' '.join(map(str, words))} took over {timeout_s} s\n{out}\n{err}") from None
+        return Ended(process.returncode, out, err)
+
+    def counts(self, run: str = "@last") -> dict[str, int]:
+        """A run's planned, measured, failed, skipped."""
+        ended = self("runs", "--json")
+        rows = json.loads(ended.out)
+        row = rows[0] if run == "@last" else next(one for one in rows if one["run_id"] == run)
+        return {name: row[name] for name in ("planned", "measured", "failed", "skipped")}
+
+    def end(self) -> None:
+        """End the virtual phones of this home."""
+        self("virtual", "down")
