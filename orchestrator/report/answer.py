@@ -1,0 +1,161 @@
+"""Pure: one model on one phone. Which row is best, against what, how sure; and every other row in its place."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator.report import stats
+from orchestrator.report.source import Cell, Row, flag, number, text, whole
+from orchestrator.report.summary import PhoneAnswer, SettingRow, TwinDifference
+from orchestrator.report.tally import counts_of, marks_of, outcome_words, why_not_measured
+
+BASELINE = "default"
+"""The row of an app that sets nothing: `.onnx`, cpu, no options."""
+
+_STAND_INS = ("cpu all", "cpu layout", "cpu extended", "cpu basic")
+"""What stands in for the default where the build takes no `.onnx`, or it was not measured: ORT format, nothing set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhoneSource:
+    """What is known of a phone beside its trials; `default_dropped` is why the default was no trial there, or ""."""
+
+    phone: str
+    facts: Row
+    default_dropped: str
+    twins: TwinDifference | None
+
+
+def rounds_of(cell: Cell) -> dict[int, float]:
+    """The p50 of each valid round, in seconds."""
+    return {at: value for at, row in cell.measured.items() if (value := number(row, "p50_s")) is not None}
+
+
+def twin_difference(main: Cell, twin: Cell) -> TwinDifference | None:
+    """The measured difference of an A/A pair; None with fewer than three common rounds."""
+    main_s, twin_s = rounds_of(main), rounds_of(twin)
+    difference = stats.false_difference(main_s, twin_s)
+    if difference is None:
+        return None
+    common = len(main_s.keys() & twin_s.keys())
+    return TwinDifference(model=main.model, row=main.row, twin=twin.row, difference=difference, n=common)
+
+
+def phone_answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
+    """The answer of one phone for one model, from all its cells of it; twins measured on purpose are no rows."""
+    own = [cell for cell in cells if not cell.twin_of]
+    ranked = sorted((cell for cell in own if len(cell.measured) >= stats.MIN_ROUNDS), key=_p50_s)
+    thin = sorted((cell for cell in own if 0 < len(cell.measured) < stats.MIN_ROUNDS), key=_p50_s)
+    empty = [cell for cell in own if not cell.measured]
+    all_rounds = [rounds_of(cell) for cell in ranked]
+    places = stats.ranks(all_rounds)
+    base, note = _baseline(ranked, own, source.default_dropped)
+    base_s = rounds_of(ranked[base]) if base is not None else None
+    rows = [
+        _row(cell, rank, base_s if at != base else None)
+        for at, (cell, rank) in enumerate(zip(ranked, places, strict=True))
+    ]
+    best = rows[0] if rows else None
+    rows += [_row(cell, None, base_s) for cell in (*thin, *empty)]
+    facts = source.facts
+    return PhoneAnswer(
+        phone=source.phone,
+        label=text(facts, "label", source.phone),
+        device_model=text(facts, "device_model"),
+        serial=text(facts, "serial"),
+        api_level=whole(facts, "api_level"),
+        virtual=flag(facts, "virtual") or _any(own, "virtual"),
+        tuned=_any(own, "tuned"),
+        verdict=stats.verdict(places, base, reason=_no_answer(own, len(ranked))),
+        best=best,
+        baseline=ranked[base].row if base is not None else "",
+        baseline_note=note,
+        rows=tuple(rows),
+        resolves=stats.resolvable_difference(all_rounds),
+        twins=source.twins,
+    )
+
+
+def _p50_s(cell: Cell) -> float:
+    return statistics.median(rounds_of(cell).values())
+
+
+def _any(cells: Sequence[Cell], key: str) -> bool:
+    return any(flag(row, key) for cell in cells for row in cell.measured.values())
+
+
+def _median(cell: Cell, key: str) -> float | None:
+    values = [value for row in cell.measured.values() if (value := number(row, key)) is not None]
+    return statistics.median(values) if values else None
+
+
+def _row(cell: Cell, rank: stats.Rank | None, base_s: stats.Rounds | None) -> SettingRow:
+    rounds = rounds_of(cell)
+    figure = stats.case_figure(list(rounds.values())) if rounds else None
+    if figure is None:
+        reason = why_not_measured(cell.trials)
+    elif rank is None:
+        reason = f"{figure.n} valid {'round' if figure.n == 1 else 'rounds'}, {stats.MIN_ROUNDS} needed for a rank"
+    else:
+        reason = ""
+    iterations = [n for row in cell.measured.values() if (n := whole(row, "iterations")) is not None]
+    return SettingRow(
+        case=cell.case,
+        row=cell.row,
+        also=cell.also,
+        recipe=cell.first("recipe"),
+        format=cell.first("format"),
+        rank=rank.place if rank else None,
+        shared=rank.shared if rank else False,
+        p50_s=figure.p50_s if figure else None,
+        low_s=figure.low_s if figure else None,
+        high_s=figure.high_s if figure else None,
+        half_width_s=figure.half_width_s if figure else None,
+        p90_s=_median(cell, "p90_s"),
+        session_creation_s=_median(cell, "session_creation_s"),
+        n=figure.n if figure else 0,
+        rounds=len(cell.trials),
+        iterations=min(iterations) if iterations else None,
+        vs_default=stats.speed_ratio(base_s, rounds) if base_s is not None else None,
+        marks=marks_of(cell.trials, cell.attempts) if figure else (),
+        reason=reason,
+    )
+
+
+def _baseline(ranked: Sequence[Cell], own: Sequence[Cell], dropped: str) -> tuple[int | None, str]:
+    """The baseline's place among the ranked, and what to say where it is not the default itself."""
+    at = _find(ranked, BASELINE)
+    if at is not None:
+        return at, ""
+    default = _find(own, BASELINE)
+    if default is not None:
+        cell = own[default]
+        why = why_not_measured(cell.trials) if not cell.measured else f"{len(cell.measured)} valid rounds only"
+    else:
+        why = dropped or "not in the plan"
+    for name in _STAND_INS:
+        at = _find(ranked, name)
+        if at is not None:
+            return at, f"no default here ({why}): ratios are against {ranked[at].row}"
+    return None, f"no default here ({why}): no ratios"
+
+
+def _find(cells: Sequence[Cell], name: str) -> int | None:
+    return next((at for at, cell in enumerate(cells) if name in (cell.row, *cell.also)), None)
+
+
+def _no_answer(own: Sequence[Cell], ranked: int) -> str:
+    """Why nothing, or too little, is ranked on this phone; "" where enough is."""
+    trials = [row for cell in own for row in cell.trials]
+    if not trials:
+        return "no setting could be planned"
+    if ranked > 1:
+        return ""
+    lost = outcome_words(counts_of("time", trials))
+    if lost:
+        return f"of {len(trials)} trials {lost}"
+    if ranked == 1:
+        return "" if len(own) == 1 else f"only one setting has {stats.MIN_ROUNDS} valid rounds"
+    return f"{max(len(cell.measured) for cell in own)} rounds measured, {stats.MIN_ROUNDS} needed"

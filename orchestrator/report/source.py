@@ -1,0 +1,190 @@
+"""Pure: from the frames of one run to plain rows. The only place here that knows pandas' ways of saying "nothing".
+
+Frames are those of `orchestrator.store.frames`: one row a run, phone, variant, trial, attempt or dropped cell, units
+in the column names. A column that is not there reads as nothing said, so that older ledgers still have a report.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = Mapping[str, object]
+
+
+class RunFrames(Protocol):
+    """What a report is made of: the frames of one run."""
+
+    @property
+    def runs(self) -> pd.DataFrame:
+        """One row: run, created_at, finished_at, state, plan_name, plan_digest, seed, rounds, note, tags,
+        binary_name, binary_digest, binary_ort_version, script_digest, orch_version, host, user, command."""
+        ...
+
+    @property
+    def phones(self) -> pd.DataFrame:
+        """phone, label, serial, device_model, soc, api_level, fingerprint, cores, virtual, confinement, shell."""
+        ...
+
+    @property
+    def variants(self) -> pd.DataFrame:
+        """variant, model, model_digest, recipe, format, converter_version, graph_digest, size_bytes, ort_format,
+        nodes_before, nodes_after (counts by operator, or totals), twins."""
+        ...
+
+    @property
+    def trials(self) -> pd.DataFrame:
+        """trial, case, phone, model, row, also, twin_of, purpose, round, state, kind, message, reason."""
+        ...
+
+    @property
+    def attempts(self) -> pd.DataFrame:
+        """trial, attempt, case, phone, number, purpose, round, outcome, kind, message, the figures, the settings."""
+        ...
+
+    @property
+    def dropped(self) -> pd.DataFrame:
+        """model, phone, row, reason."""
+        ...
+
+
+def records(frame: pd.DataFrame) -> list[Row]:
+    """A frame's rows as mappings; NaN, NaT and NA become None."""
+    return [
+        {str(key): _said(value) for key, value in row.items()} for row in frame.astype(object).to_dict(orient="records")
+    ]
+
+
+def _said(value: object) -> object:
+    if value is None or type(value).__name__ in ("NaTType", "NAType"):
+        return None
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value
+
+
+def text(row: Row, key: str, default: str = "") -> str:
+    """A cell as text; `default` where nothing is said."""
+    value = row.get(key)
+    return default if value is None else str(value)
+
+
+def whole(row: Row, key: str) -> int | None:
+    """A cell as a whole number; None where nothing, or no number, is said."""
+    value = number(row, key)
+    return None if value is None else int(value)
+
+
+def number(row: Row, key: str) -> float | None:
+    """A cell as a finite number; None where nothing, or no number, is said."""
+    value = row.get(key)
+    if value is None:
+        return None
+    try:
+        result = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return result if math.isfinite(result) else None
+
+
+def flag(row: Row, key: str) -> bool:
+    """A cell as yes or no; no where nothing is said."""
+    return bool(row.get(key) or False)
+
+
+def names(row: Row, key: str) -> tuple[str, ...]:
+    """A cell that holds several names."""
+    value = row.get(key)
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,) if value else ()
+    return tuple(str(item) for item in value) if isinstance(value, Iterable) else ()
+
+
+def counts(row: Row, key: str) -> tuple[tuple[str, int], ...]:
+    """A cell that holds counts by operator, as a mapping or as pairs; a bare total counts under no name."""
+    value = row.get(key)
+    if isinstance(value, Mapping):
+        return tuple(sorted((str(name), int(n)) for name, n in value.items()))
+    total = number(row, key)
+    if total is not None:
+        return (("", int(total)),)
+    if value is None or isinstance(value, str) or not isinstance(value, Iterable):
+        return ()
+    return tuple(sorted((str(name), int(n)) for name, n in value))
+
+
+def moment(row: Row, key: str) -> datetime | None:
+    """A cell as a moment, to the second."""
+    value = row.get(key)
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    if hasattr(value, "to_pydatetime"):
+        value = value.to_pydatetime(warn=False)
+    return value.replace(microsecond=0) if isinstance(value, datetime) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """All that a run knows of one case on one phone: its timed trials, and the attempt that measured each."""
+
+    model: str
+    phone: str
+    case: str
+    row: str
+    also: tuple[str, ...]
+    twin_of: str
+    trials: tuple[Row, ...]
+    measured: Mapping[int, Row]
+    """round -> the attempt that counts"""
+    attempts: int
+
+    def first(self, key: str) -> str:
+        """What the first attempt that counts says under `key`."""
+        return text(next(iter(self.measured.values()), {}), key)
+
+
+def cells(trials: list[Row], attempts: list[Row]) -> list[Cell]:
+    """The timed trials by model, phone and case, in the order of the plan; of several attempts the last that measured.
+
+    An attempt without a usable p50 (none, zero, infinite) does not count as a round.
+    """
+    counted: dict[str, Row] = {}
+    tried: dict[str, int] = {}
+    for attempt in attempts:
+        trial = text(attempt, "trial")
+        tried[trial] = tried.get(trial, 0) + 1
+        if text(attempt, "outcome") == "measured" and (number(attempt, "p50_s") or 0.0) > 0.0:
+            before = counted.get(trial)
+            if before is None or (whole(before, "number") or 0) <= (whole(attempt, "number") or 0):
+                counted[trial] = attempt
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in trials:
+        if text(row, "purpose", "time") == "time":
+            groups.setdefault((text(row, "model"), text(row, "phone"), text(row, "case")), []).append(row)
+    return [
+        Cell(
+            model=model,
+            phone=phone,
+            case=case,
+            row=text(rows[0], "row", case[:12]),
+            also=names(rows[0], "also"),
+            twin_of=text(rows[0], "twin_of"),
+            trials=tuple(rows),
+            measured={
+                whole(row, "round") or 0: counted[text(row, "trial")] for row in rows if text(row, "trial") in counted
+            },
+            attempts=sum(tried.get(text(row, "trial"), 0) for row in rows),
+        )
+        for (model, phone, case), rows in groups.items()
+    ]

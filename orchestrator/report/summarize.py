@@ -1,0 +1,156 @@
+"""Pure: the frames of one run → what they say (`RunSummary`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from orchestrator.report import source
+from orchestrator.report.answer import PhoneSource, phone_answer, twin_difference
+from orchestrator.report.sentence import headline, model_sentence
+from orchestrator.report.source import Row, RunFrames, text, whole
+from orchestrator.report.summary import DroppedRow, ModelSummary, RunHead, RunSummary, TwinDifference, VariantRow
+from orchestrator.report.tally import count_trials
+
+
+def summarize(frames: RunFrames) -> RunSummary:
+    """What one run found. A run that has not ended yet gives what it has so far."""
+    trials = source.records(frames.trials)
+    attempts = source.records(frames.attempts)
+    variants = source.records(frames.variants)
+    dropped = source.records(frames.dropped)
+    phones = {text(row, "phone"): row for row in source.records(frames.phones)}
+    cells = source.cells(trials, attempts)
+    twins = _twins(cells)
+    groups: dict[str, dict[str, list[source.Cell]]] = {}
+    for cell in cells:
+        groups.setdefault(cell.model, {}).setdefault(cell.phone, []).append(cell)
+    for row in dropped:  # a phone on which nothing of a model could be planned still has its place
+        groups.setdefault(text(row, "model"), {}).setdefault(text(row, "phone"), [])
+    models = tuple(_model(model, by_phone, phones, twins, variants, dropped) for model, by_phone in groups.items())
+    return RunSummary(
+        headline=headline(models),
+        head=_head(source.records(frames.runs), attempts, variants),
+        counts=count_trials(trials),
+        models=models,
+    )
+
+
+def _model(
+    model: str,
+    by_phone: Mapping[str, list[source.Cell]],
+    phones: Mapping[str, Row],
+    twins: Mapping[str, TwinDifference],
+    variants: Sequence[Row],
+    dropped: Sequence[Row],
+) -> ModelSummary:
+    drops = [row for row in dropped if text(row, "model") == model]
+    reasons = {(text(row, "phone"), text(row, "row")): text(row, "reason") for row in drops}
+    answers = [
+        phone_answer(
+            PhoneSource(
+                phone=phone,
+                facts=phones.get(phone, {}),
+                default_dropped=reasons.get((phone, "default"), ""),
+                twins=twins.get(phone),
+            ),
+            cells,
+        )
+        for phone, cells in by_phone.items()
+    ]
+    answers.sort(key=lambda answer: (answer.virtual, answer.label))
+    return ModelSummary(
+        model=model,
+        sentence=model_sentence(model, answers),
+        phones=tuple(answers),
+        variants=_variants([row for row in variants if text(row, "model") == model]),
+        dropped=_dropped(drops, phones),
+    )
+
+
+def _twins(cells: Sequence[source.Cell]) -> dict[str, TwinDifference]:
+    by_name = {(cell.phone, cell.model, cell.row): cell for cell in cells if not cell.twin_of}
+    found: dict[str, TwinDifference] = {}
+    for cell in cells:
+        twin = by_name.get((cell.phone, cell.model, cell.twin_of)) if cell.twin_of else None
+        difference = twin_difference(twin, cell) if twin else None
+        if difference is not None:
+            found.setdefault(cell.phone, difference)
+    return found
+
+
+def _variants(rows: Sequence[Row]) -> tuple[VariantRow, ...]:
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if text(row, "graph_digest"):
+            kinds.setdefault((text(row, "format"), text(row, "graph_digest")), []).append(text(row, "recipe"))
+    return tuple(
+        VariantRow(
+            variant=text(row, "variant"),
+            recipe=text(row, "recipe"),
+            format=text(row, "format"),
+            converter_version=text(row, "converter_version"),
+            graph_digest=text(row, "graph_digest"),
+            size_bytes=whole(row, "size_bytes"),
+            ort_format=whole(row, "ort_format"),
+            nodes_before=source.counts(row, "nodes_before"),
+            nodes_after=source.counts(row, "nodes_after"),
+            twins=tuple(
+                name
+                for name in kinds.get((text(row, "format"), text(row, "graph_digest")), [])
+                if name != text(row, "recipe")
+            ),
+        )
+        for row in rows
+    )
+
+
+def _dropped(rows: Sequence[Row], phones: Mapping[str, Row]) -> tuple[DroppedRow, ...]:
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        label = text(phones.get(text(row, "phone"), {}), "label", text(row, "phone"))
+        labels = grouped.setdefault((text(row, "row"), text(row, "reason")), [])
+        if label not in labels:
+            labels.append(label)
+    return tuple(DroppedRow(row=row, reason=reason, phones=tuple(where)) for (row, reason), where in grouped.items())
+
+
+def _head(runs: Sequence[Row], attempts: Sequence[Row], variants: Sequence[Row]) -> RunHead:
+    row = runs[0] if runs else {}
+    created = source.moment(row, "created_at")
+    converters = sorted({text(variant, "converter_version") for variant in variants} - {""})
+    return RunHead(
+        run=text(row, "run"),
+        created_at=created,
+        state=text(row, "state"),
+        duration_s=_duration_s(created, row, attempts),
+        plan_name=text(row, "plan_name"),
+        plan_digest=text(row, "plan_digest"),
+        seed=whole(row, "seed"),
+        rounds=whole(row, "rounds") or 0,
+        note=text(row, "note"),
+        tags=source.names(row, "tags"),
+        binary_name=text(row, "binary_name"),
+        binary_digest=text(row, "binary_digest"),
+        ort_version=text(row, "binary_ort_version"),
+        converter_versions=tuple(converters),
+        script_digest=text(row, "script_digest"),
+        orch_version=text(row, "orch_version"),
+        host=text(row, "host"),
+        user=text(row, "user"),
+        command=text(row, "command"),
+    )
+
+
+def _duration_s(created: datetime | None, run: Row, attempts: Sequence[Row]) -> float | None:
+    """From the run's start to its end, as its row says, else to the last result."""
+    moments = [source.moment(run, "finished_at")]
+    if moments == [None]:
+        moments = [source.moment(row, "recorded_at") for row in attempts]
+    ends = [moment for moment in moments if moment is not None]
+    if created is None or not ends:
+        return None
+    end = max(ends)
+    if (end.tzinfo is None) != (created.tzinfo is None):
+        return None
+    return max(0.0, (end - created).total_seconds())
