@@ -32,26 +32,38 @@ class Model:
     outputs: tuple[Tensor, ...]
     node_count: int
     size_bytes: int
+    ort_format: int | None = None
+    """The format version of a source that is already `.ort`; None for ONNX."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How a model becomes a variant. `.onnx` as it is has neither level nor style: `-o` acts on the phone."""
+    """How a model becomes a variant. `.onnx` as it is has neither level nor style: `-o` acts on the phone.
+
+    ORT format without level and style is a source that was `.ort` already: it is staged as it is, and nobody can say
+    any more how it was optimized.
+    """
 
     format: ModelFormat
     level: OptimizationLevel | None = None
     style: OptimizationStyle | None = None
 
     def __post_init__(self) -> None:
-        ort = self.format is ModelFormat.ORT
-        if ort != (self.level is not None) or ort != (self.style is not None):
-            raise ValueError("ORT format needs level and style, ONNX format has neither")
+        if (self.level is None) != (self.style is None):
+            raise ValueError("ORT format needs level and style, or neither for an .ort as it is")
+        if self.format is ModelFormat.ONNX and self.level is not None:
+            raise ValueError("ONNX format has neither level nor style")
+
+    @property
+    def converts(self) -> bool:
+        """Whether onnxruntime rewrites the graph on the host."""
+        return self.level is not None
 
     @property
     def name(self) -> str:
-        """`onnx`, `basic`, `all runtime`: what a person calls it."""
+        """`onnx`, `basic`, `all runtime`, `as is`: what a person calls it."""
         if self.level is None or self.style is None:
-            return "onnx"
+            return "onnx" if self.format is ModelFormat.ONNX else "as is"
         return self.level.value if self.style is OptimizationStyle.FIXED else f"{self.level.value} runtime"
 
 
@@ -62,6 +74,9 @@ class Variant:
     `variant_id` is the digest of what was asked (model, recipe, dimensions, converter's version); `graph_digest` says
     when two graphs are one; `sha256` is of this build's bytes and only verifies transfers. `operators_before` and
     `operators_after` count nodes by operator (`Conv`, `com.microsoft:FusedConv`). `ort_format` is None for ONNX.
+    `path` is `model.onnx` or `model.ort` in a folder that holds it and its external data, nothing else; `size_bytes`
+    is of all of these, `sha256` of `path`. `converter_version` is empty where nothing was converted (a copy stays the
+    same question under every converter).
     """
 
     variant_id: str

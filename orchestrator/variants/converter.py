@@ -1,0 +1,40 @@
+"""The installed onnxruntime as a converter: its version, and its way of saying no."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+from orchestrator.variants.naming import shown
+
+_FATAL = 4
+
+
+def converter_version() -> str:
+    """The installed onnxruntime's version, without importing it. Raises PackageNotFoundError."""
+    return version("onnxruntime")
+
+
+def runtime() -> Any:
+    """The onnxruntime module, quiet: what matters comes as exceptions, its warnings are of no use to a person here."""
+    import onnxruntime  # noqa: PLC0415  a fifth of a second
+
+    module: Any = onnxruntime
+    module.set_default_logger_severity(_FATAL)
+    return module
+
+
+def runtime_errors() -> tuple[type[Exception], ...]:
+    """Every exception that a session may raise: onnxruntime's own have no base class of their own."""
+    state: Any = import_module("onnxruntime.capi.onnxruntime_pybind11_state")
+    own = [item for item in vars(state).values() if isinstance(item, type) and issubclass(item, Exception)]
+    return (*own, RuntimeError, ValueError, OSError, MemoryError)
+
+
+def runtime_words(error: BaseException) -> str:
+    """What onnxruntime said, on one line, without its prefix `[ONNXRuntimeError] : 1 : FAIL : `."""
+    text = str(error)
+    if text.startswith("[ONNXRuntimeError]"):
+        text = text.split(" : ", 3)[-1]
+    return shown(" ".join(text.split()) or type(error).__name__)

@@ -1,0 +1,108 @@
+"""Pure: this package's nouns as plain JSON data, and back. Reading raises KeyError, TypeError or ValueError where the
+data is not what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle
+from orchestrator.digest import canonical
+from orchestrator.variants.dims import Dims
+from orchestrator.variants.feeds import Feed, Role
+from orchestrator.variants.inspect import Inspection
+from orchestrator.variants.recipe import Model, Recipe, Tensor, Variant
+
+Plain = dict[str, Any]
+
+
+def recipe_to_plain(recipe: Recipe) -> Plain:
+    """A recipe by its three words."""
+    return {"format": recipe.format.value, "level": canonical(recipe.level), "style": canonical(recipe.style)}
+
+
+def recipe_from_plain(data: Mapping[str, Any]) -> Recipe:
+    """The inverse of `recipe_to_plain`."""
+    level, style = data["level"], data["style"]
+    return Recipe(
+        format=ModelFormat(data["format"]),
+        level=None if level is None else OptimizationLevel(level),
+        style=None if style is None else OptimizationStyle(style),
+    )
+
+
+def inspection_to_plain(found: Inspection) -> Plain:
+    """What was learned of a model, without its path and name: the same bytes may lie under several."""
+    model = {
+        key: canonical(getattr(found.model, key))
+        for key in (
+            "format", "digest", "ir_version", "opset", "inputs", "outputs", "node_count", "size_bytes", "ort_format"
+        )
+    }  # fmt: skip
+    return {
+        "model": model,
+        "operators": canonical(found.operators),
+        "graph_digest": found.graph_digest,
+        "feeds": canonical(found.feeds),
+        "external": list(found.external),
+    }
+
+
+def inspection_from_plain(data: Mapping[str, Any], path: Path, name: str) -> Inspection:
+    """The inverse of `inspection_to_plain`, for the model as it lies at `path`."""
+    model = data["model"]
+    return Inspection(
+        model=Model(
+            name=name,
+            path=path,
+            format=ModelFormat(model["format"]),
+            digest=str(model["digest"]),
+            ir_version=int(model["ir_version"]),
+            opset=int(model["opset"]),
+            inputs=_tensors(model["inputs"]),
+            outputs=_tensors(model["outputs"]),
+            node_count=int(model["node_count"]),
+            size_bytes=int(model["size_bytes"]),
+            ort_format=model["ort_format"],
+        ),
+        operators=counts_from_plain(data["operators"]),
+        graph_digest=str(data["graph_digest"]),
+        feeds=tuple(Feed(item["name"], Role(item["role"]), item["limit"]) for item in data["feeds"]),
+        external=tuple(data["external"]),
+    )
+
+
+def _tensors(items: list[Mapping[str, Any]]) -> tuple[Tensor, ...]:
+    return tuple(
+        Tensor(name=item["name"], element_type=item["element_type"], shape=tuple(item["shape"])) for item in items
+    )
+
+
+def counts_from_plain(items: list[list[Any]]) -> tuple[tuple[str, int], ...]:
+    """Pairs of a name and a number."""
+    return tuple((str(name), int(number)) for name, number in items)
+
+
+def variant_from_plain(data: Mapping[str, Any], folder: Path, model: Model) -> Variant:
+    """A shelf entry (`shelf.Shelf.put` writes it) as a variant of `model`; its files lie in `folder`."""
+    return Variant(
+        variant_id=str(data["variant_id"]),
+        model=model,
+        recipe=recipe_from_plain(data["recipe"]),
+        dims=counts_from_plain(data["dims"]),
+        converter_version=str(data["converter_version"]),
+        path=folder / data["main"],
+        size_bytes=sum(int(size) for _, size in data["files"]),
+        sha256=str(data["sha256"]),
+        graph_digest=str(data["graph_digest"]),
+        operators_before=counts_from_plain(data["operators_before"]),
+        operators_after=counts_from_plain(data["operators_after"]),
+        ort_format=data["ort_format"],
+        build_s=float(data["build_ms"]) / 1000,
+    )
+
+
+def dims_to_plain(dims: Dims) -> list[list[Any]]:
+    """Dimensions as a list of pairs."""
+    return [[name, number] for name, number in dims]

@@ -1,0 +1,81 @@
+"""A process that builds variants: one JSON job a line on stdin, one JSON answer a line on stdout.
+
+A process of its own because onnxruntime may crash or be killed over one model, which must cost that variant only; it
+serves many jobs, since its imports take longer than most builds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from orchestrator.digest import canonical
+from orchestrator.errors import FarmError, VariantError
+from orchestrator.variants import notation
+from orchestrator.variants.build import build
+from orchestrator.variants.converter import converter_version, runtime
+from orchestrator.variants.shelf import Shelf, variant_id_of
+
+
+def main() -> None:
+    """Serve jobs until stdin ends. What onnxruntime prints goes to stderr, answers alone to stdout."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    serve(sys.stdin, answers)
+
+
+def serve(jobs: TextIO, answers: TextIO) -> None:
+    """Answer each job line with `{"error": null}` or `{"error": "why"}`."""
+    for line in jobs:
+        try:
+            do(json.loads(line))
+            error = None
+        except (FarmError, OSError) as problem:
+            error = str(problem) or type(problem).__name__
+        answers.write(json.dumps({"error": error}) + "\n")
+        answers.flush()
+
+
+def do(job: Mapping[str, Any]) -> None:
+    """Build one variant and put it on the shelf, unless it got there meanwhile.
+
+    Raises VariantError, UsageError where the source can't be used any more, OSError where the shelf can't be written.
+    """
+    shelf = Shelf(Path(job["shelf"]))
+    recipe = notation.recipe_from_plain(job["recipe"])
+    dims = notation.counts_from_plain(job["dims"])
+    source = shelf.inspect(Path(job["path"]))
+    if source.model.digest != job["digest"]:
+        raise VariantError(f"{source.model.name} has changed since it was read")
+    if recipe.converts and runtime().__version__ != converter_version():
+        raise VariantError(
+            f"onnxruntime says {runtime().__version__}, its package {converter_version()}: install again"
+        )
+    variant_id = variant_id_of(source.model, recipe, dims)
+    with shelf.building(variant_id) as work:
+        if shelf.find(source.model, recipe, dims) is not None:
+            return
+        for name in ("files", "scratch"):
+            (work / name).mkdir()
+        started_s = time.monotonic()
+        built = build(source, recipe, dims, work / "files", work / "scratch")
+        entry = {
+            "variant_id": variant_id,
+            "model_digest": source.model.digest,
+            "recipe": notation.recipe_to_plain(recipe),
+            "dims": notation.dims_to_plain(dims),
+            "converter_version": converter_version() if recipe.converts else "",
+            "operators_before": canonical(source.operators),
+            "build_ms": round((time.monotonic() - started_s) * 1000),
+            **{key: canonical(getattr(built, key)) for key in built.__slots__},
+        }
+        shelf.put(work, entry)
+
+
+if __name__ == "__main__":
+    main()
