@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from android_runner.verdict import Reading, judge
-
 from android_runner.block import TrialFolder, TrialTask
 from android_runner.errors import RunnerError
+from android_runner.verdict import Reading, judge
 from orchestrator.digest import digest_of
-from orchestrator.farm.kit import LaneKit, failed
+from orchestrator.farm.kit import RESULT_FILE, TRACE_PREFIX, LaneKit, failed
 from orchestrator.farm.protocol import Work, WorkEnded
 from orchestrator.outcome import Failed, Figures, Measured
 from orchestrator.plan.case import Purpose
@@ -75,29 +74,37 @@ def attempt_of(
 
 
 def _outcome(work: Work, folder: TrialFolder) -> tuple[Measured | Failed, Calibration | None, Mapping[str, str]]:
-    try:
-        reading = judge(folder, wants_latencies=work.purpose is Purpose.TIME, wants_trace=work.purpose is Purpose.TRACE)
-    except RunnerError as error:
-        return failed(error), None, {}
+    timed = work.purpose is Purpose.TIME
+    end = TrialEnd(
+        ending=folder.ending,
+        exit_code=folder.exit_code,
+        stdout=_bytes(folder, "stdout"),
+        stderr=_bytes(folder, "stderr"),
+        result_file=_bytes(folder, RESULT_FILE) if timed and RESULT_FILE in folder.files else None,
+        timed=timed,
+    )
+    reading = judge(end)
+    if isinstance(reading, RunnerError):
+        return failed(reading), None, {}
+    report = reading.report
+    if timed:
+        return Measured(figures=_figures(reading)), None, report.in_force
     if work.purpose is Purpose.CALIBRATE:
-        return Measured(figures=None), Calibration(reading.iterations, reading.mean_s), reading.in_force
-    return Measured(figures=_figures(reading)), None, reading.in_force
+        if report.iterations is None or report.mean_s is None:
+            return failed(ReportUnreadable("no count or mean in a calibration's output")), None, report.in_force
+        return Measured(figures=None), Calibration(report.iterations, report.mean_s), report.in_force
+    if not any(name.startswith(TRACE_PREFIX) for name in folder.files):
+        return failed(ReportUnreadable("no trace was written")), None, report.in_force
+    return Measured(figures=None), None, report.in_force
+
+
+def _bytes(folder: TrialFolder, name: str) -> bytes:
+    """A raw file's bytes; nothing where the phone has none. Its size was bounded when it was pulled."""
+    path = folder.files.get(name)
+    return path.read_bytes() if path is not None else b""
 
 
 def _figures(reading: Reading) -> Figures | None:
-    latencies = reading.latencies
-    if latencies is None:
+    if reading.figures is None:
         return None
-    return Figures(
-        iterations=latencies.iterations,
-        p50_s=latencies.p50_s,
-        p90_s=latencies.p90_s,
-        p95_s=latencies.p95_s,
-        p99_s=latencies.p99_s,
-        min_s=latencies.min_s,
-        max_s=latencies.max_s,
-        mean_s=latencies.mean_s,
-        session_creation_s=reading.session_creation_s,
-        first_inference_s=reading.first_inference_s,
-        peak_working_set_bytes=reading.peak_working_set_bytes,
-    )
+    return Figures(**{name: getattr(reading.figures, name) for name in Figures.__slots__})

@@ -16,11 +16,11 @@ from queue import SimpleQueue
 from android_runner.lease import take_lease
 from android_runner.staging import stage
 
-from android_runner.block import Block
+from android_runner.block import Block, Ending
 from android_runner.deadline import Clock, Deadline
 from android_runner.device import Device
 from android_runner.errors import LinkError, RunnerError, SettingRefused
-from android_runner.run import BlockControl, BlockReport, adopt_block, clean_block, follow_block, start_block
+from android_runner.run import BlockControl, BlockReport, Pace, clean_block, follow_block, start_block
 from orchestrator.farm.attempts import Placed, attempt_of
 from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, failed, staged, task_of, units_for
 from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneUp, Work, WorkEnded
@@ -182,15 +182,14 @@ class Lane:
                 deadline=Deadline.after(START_DEADLINE_S, self.clock),
             )
         ahead = self._stage_ahead(order)
-        carry = adopt_block if order.adopted else follow_block
         try:
-            return carry(
+            return follow_block(
                 kit.source,
                 block,
                 collect_dir=folder,
                 control=self.control,
                 clock=self.clock,
-                lost_after_s=LOST_AFTER_S,
+                pace=Pace(lost_after_s=LOST_AFTER_S),
                 on_progress=lambda task_id: self.post(TrialSeen(kit.phone, task_id)),
             )
         finally:
@@ -199,7 +198,7 @@ class Lane:
 
     def _stage_ahead(self, order: BlockOrder) -> threading.Thread | None:
         units = units_for(order.next_cases, self.kit.materials)
-        if not units or self.control.stopping:
+        if not units or self.control.stop_asked:
             return None
 
         def carry() -> None:
@@ -219,8 +218,12 @@ class Lane:
         by_id = {each.task.task_id: each for each in placed}
         now = self.clock.now()
         results = [attempt_of(by_id[folder.task_id], folder, self.kit, self.evidence, now) for folder in report.folders]
-        not_started = tuple(by_id[task_id].work for task_id in report.not_started)
-        event = BlockEnded(self.kit.phone, (*(ended for _, ended in results), *refused), not_started)
+        cut_short = {folder.task_id for folder in report.folders if folder.ending is Ending.STOPPED}
+        not_started = tuple(by_id[task_id].work for task_id in (*report.not_started, *sorted(cut_short)))
+        ended = (
+            end for folder, (_, end) in zip(report.folders, results, strict=True) if folder.task_id not in cut_short
+        )
+        event = BlockEnded(self.kit.phone, (*ended, *refused), not_started)
         self.post(
             BlockOutcome(
                 block_id=order.block_id,

@@ -1,0 +1,67 @@
+"""Ctrl-C: nothing of ours stays on a phone, every trial has its row, the exit code is 130."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from tests.sleepers import sleeping_perf_test
+
+from tests.orch_cli import Orch
+
+
+def ours_running(home: Path) -> list[str]:
+    """Processes of a phone script or a perf_test below this home's phones, as the host sees them."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            root = str((entry / "root").readlink())
+            folder = str((entry / "cwd").readlink())
+        except OSError:
+            continue
+        marked = "run_block.sh" in words or "onnxruntime_perf_test" in words
+        if marked and (str(home) in words + root + folder or folder.startswith("/data/local/tmp/orch")):
+            found.append(f"{entry.name} {words}")
+    return found
+
+
+def wait_for_line(process: subprocess.Popen[str], start: str) -> None:
+    """Read stderr up to a line that starts so."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith(start):
+            return
+    raise AssertionError(f"no line {start!r} before the end: exit {process.wait()}")
+
+
+@pytest.mark.timeout(600)
+def test_ctrl_c_at_random_moments(orch: Orch, mnist: Path, tmp_path: Path) -> None:
+    seed = int(os.environ.get("ORCH_SEED") or random.SystemRandom().randrange(10**6))
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    tool = sleeping_perf_test(tmp_path, 0.3)
+    for turn in range(20):
+        process = orch.start(
+            "run", mnist, "--device", "virtual:pixel-8x2", "--perf-test", tool, "--rounds", "20", "--iterations", "3",
+            "--virtual-slots", "2", start_new_session=True,
+        )  # fmt: skip
+        wait_for_line(process, "run ")
+        time.sleep(rng.uniform(0.0, 2.0))
+        process.send_signal(signal.SIGINT)
+        if rng.random() < 0.3:
+            time.sleep(rng.uniform(0.0, 0.3))
+            process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 130, f"seed {seed} turn {turn}\n{out}\n{err}"
+        assert ours_running(orch.home) == [], f"seed {seed} turn {turn}"
+        row = json.loads(orch("runs", "--json").out)[0]
+        assert row["planned"] == row["measured"] + row["failed"] + row["skipped"], (seed, turn, row)
