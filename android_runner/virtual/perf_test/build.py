@@ -37,7 +37,6 @@ It runs models with the libonnxruntime.so that LD_LIBRARY_PATH leads to. Code of
 import gc
 import marshal
 import sys
-from collections.abc import Callable
 
 gc.disable()
 if sys.implementation.cache_tag != {cache_tag!r}:
@@ -100,11 +99,14 @@ def standin_bytes() -> bytes:
         code=marshal.dumps(compiled, 2),
         main=f"{PACKAGE}.main",
     )
-    return (_shebang(interpreter()) + script).encode()
+    return (shebang(interpreter()) + script).encode()
 
 
-def _shebang(python: str) -> str:
-    """First lines that start the file with `python`; through sh where the kernel could not read the path."""
+def shebang(python: str) -> str:
+    """First lines that start the file with `python`; through sh where the kernel could not read the path.
+
+    Raises `ValueError` for a path that cannot be written as a word of sh inside of a Python string.
+    """
     if len(python) <= _MAX_SHEBANG_CHARS and not any(char.isspace() for char in python):
         return f"#!{python} {_FLAGS}\n"
     if "'" in python or "\n" in python or "\\" in python:

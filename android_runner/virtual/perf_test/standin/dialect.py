@@ -17,6 +17,7 @@ _CONFIGS = (
     "std::unordered_map<std::__cxx11::basic_string<char>, std::__cxx11::basic_string<char> >&, "
     "const std::unordered_set<std::__cxx11::basic_string<char> >&)"
 )
+_FILL = "void onnxruntime::perftest::InitializeTensorWithSeed(int32_t, Ort::Value&)"
 _CONVERT = (
     "void OnnxTestCase::ConvertTestData(const onnx::TensorProto&, onnxruntime::test::HeapBuffer&, bool, size_t, "
     "std::unordered_map<std::__cxx11::basic_string<char>, Ort::Value>&) const"
@@ -39,7 +40,7 @@ _TEST_ONNX = "/src/onnxruntime/test/onnx/"
 
 
 def _not_built(line: int, name: str, words: str = "is not supported in this build") -> str:
-    return f"{_PERFTEST}ort_test_session.cc:{line} {_SESSION} {name} {words}\n"
+    return f"{_PERFTEST}ort_test_session.cc:{line} {_SESSION} {name} {words}\n\n"
 
 
 class Dialect:
@@ -89,6 +90,7 @@ MID = Dialect(
         "openvino": _not_built(802, "OpenVINO"),
     },
     where={
+        "tensor_fill": f"{_PERFTEST}ort_test_session.cc:942 {_FILL} ",
         "config_separator": f"{_PERFTEST}strings_helper.cc:30 {_CONFIGS} ",
         "config_duplicate": f"{_PERFTEST}strings_helper.cc:50 {_CONFIGS} ",
         "onnx_open": f"{_TEST_ONNX}onnx_model_info.cc:45 {_ONNX_INFO} ",

@@ -138,7 +138,7 @@ def _as_value(api: Api, inputs: Inputs, tensor: TensorProto) -> c_void_p:
     return api.tensor_over(buffer, len(tensor.data), tensor.dims, tensor.element)
 
 
-def generate(api: Api, session: Session, seed: int, output: Output) -> Inputs:
+def generate(api: Api, session: Session, seed: int, output: Output, dialect: Dialect) -> Inputs:
     """One data set of zeros, or of numbers from a seed ≥ 0; free dimensions are 1."""
     inputs = Inputs()
     tensors = []
@@ -152,6 +152,9 @@ def generate(api: Api, session: Session, seed: int, output: Output) -> Inputs:
         for dim in dims:
             count *= dim
         if kind.element != STRING:
+            if kind.element not in _ELEMENT_BYTES:
+                where = dialect.where["tensor_fill"]
+                raise PerfTestError(f"{where}Unsupported tensor data type: {kind.element}\n")
             _fill(api.data_address(tensor), kind.element, count, seed, output)
         tensors.append(tensor)
     if not tensors:
@@ -161,22 +164,19 @@ def generate(api: Api, session: Session, seed: int, output: Output) -> Inputs:
 
 
 def _fill(address: int, element: int, count: int, seed: int, output: Output) -> None:
-    size = _ELEMENT_BYTES.get(element)
-    if size is None:
-        raise PerfTestError(f"Unsupported tensor data type: {element}")
     if count:
-        memset(address, 0, count * size)
+        memset(address, 0, count * _ELEMENT_BYTES[element])
     if seed < 0:
         return
     if element == _FLOAT:
-        _fill_floats(address, count, seed)
+        fill_floats(address, count, seed)
     elif element in (_INT8, _UINT8):
-        _fill_bytes(address, count, seed, 127 if element == _INT8 else 255)
+        fill_bytes(address, count, seed, 127 if element == _INT8 else 255)
     else:
         output.line(" this type of data won't be random initialized")
 
 
-def _fill_floats(address: int, count: int, seed: int) -> None:
+def fill_floats(address: int, count: int, seed: int) -> None:
     """U[0, 5) as libstdc++'s default engine and `uniform_real_distribution<float>` draw it."""
     numbers = (c_float * count).from_address(address)
     state = seed % _MODULUS or 1
@@ -187,7 +187,7 @@ def _fill_floats(address: int, count: int, seed: int) -> None:
         numbers[at] = min(rounded.value / _RANGE_AS_FLOAT, _BELOW_ONE) * _MAX_FLOAT
 
 
-def _fill_bytes(address: int, count: int, seed: int, largest: int) -> None:
+def fill_bytes(address: int, count: int, seed: int, largest: int) -> None:
     """Whole numbers in [0, largest] as libstdc++'s default engine and `uniform_int_distribution<int>` draw them."""
     numbers = (c_ubyte * count).from_address(address)
     state = seed % _MODULUS or 1

@@ -139,7 +139,7 @@ def _measure(api: Api, session: Session, session_s: float, options: Options, out
     try:
         check_config(options.model)
         if "I" in options.flags:
-            inputs = generate(api, session, options.seed, output)
+            inputs = generate(api, session, options.seed, output, DIALECT)
         else:
             inputs = load(api, session, options.model, output, DIALECT)
         runner = Runner(session, inputs, options, output)

@@ -56,6 +56,7 @@ class Runner:
         self._outputs = (c_void_p * len(session.output_names))()
         self._arguments = [session.run_arguments(tensors, self._outputs) for tensors in inputs.sets]
         self._choice = int.from_bytes(os.urandom(4), "little") | 1
+        self._results = allocate_lock()
         self.latencies_ns: list[int] = []
         self.first_ns = 0
         self.loop_ns = 0
@@ -122,10 +123,11 @@ class Runner:
         end = perf_counter_ns()
         if status:
             raise RunFailed(_caught(self._session.error(status)))
-        self.latencies_ns.append(end - start)
-        if "v" in self._options.flags:
-            self._output.line(f"iteration:{len(self.latencies_ns)},time_cost:{number((end - start) / NS)}")
-            self._output.flush()
+        with self._results:
+            self.latencies_ns.append(end - start)
+            if "v" in self._options.flags:
+                self._output.line(f"iteration:{len(self.latencies_ns)},time_cost:{number((end - start) / NS)}")
+                self._output.flush()
         return end - start
 
     def _concurrent(self) -> None:

@@ -149,11 +149,11 @@ def parse_configs(text: str, into: dict[str, str], dialect: Dialect) -> None:
         if not bar or not key:
             raise PerfTestError(
                 dialect.where["config_separator"]
-                + "Use a '|' to separate the key and value for the run-time option you are trying to use.\n"
+                + "Use a '|' to separate the key and value for the run-time option you are trying to use.\n\n"
             )
         if key in into:
             raise PerfTestError(
-                f"{dialect.where['config_duplicate']}Specified duplicate session configuration entry: {key}"
+                f"{dialect.where['config_duplicate']}Specified duplicate session configuration entry: {key}\n"
             )
         into[key] = value
 

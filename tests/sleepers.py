@@ -1,0 +1,27 @@
+"""A perf_test that sleeps for a given time instead of computing, for tests and benchmarks of everything around it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from android_runner.virtual.perf_test.standin.usage import USAGE_1_21
+
+_TEMPLATE = Path(__file__).with_name("sleeping_perf_test.sh")
+
+
+def sleeping_perf_test(directory: Path, seconds: float) -> Path:
+    """Write an executable `onnxruntime_perf_test` that sleeps `seconds` per run; needs no library.
+
+    It answers no arguments with the 1.21 usage text (exit 255), prints complete statistics and appends one row for each
+    of `-r` repetitions to the result file.
+    """
+    if not 0 <= seconds < 100_000:
+        raise ValueError(f"cannot sleep {seconds} s")
+    text = _TEMPLATE.read_text(encoding="utf-8")
+    text = text.replace("SLEEP_S=1\n", f"SLEEP_S={seconds:g}\n", 1)
+    text = text.replace("'USAGE'", "'" + USAGE_1_21.removesuffix("\n").replace("'", "'\\''") + "'", 1)
+    directory.mkdir(parents=True, exist_ok=True)
+    program = directory / "onnxruntime_perf_test"
+    program.write_text(text, encoding="utf-8")
+    program.chmod(0o755)
+    return program

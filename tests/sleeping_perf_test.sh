@@ -1,0 +1,62 @@
+#!/bin/sh
+# Looks like onnxruntime_perf_test 1.21, sleeps instead of computing: for tests of what is around a measurement.
+# Starts one process, the sleep; everything else is the shell's own.
+SLEEP_S=1
+usage() {
+  echo 'USAGE'
+  exit 255
+}
+repetitions=1000
+statistics=
+while getopts m:e:r:t:p:x:y:c:d:o:u:i:f:F:S:T:C:AMPIDZvhsqznlR: letter; do
+  case $letter in
+    r) repetitions=$OPTARG ;;
+    s) statistics=yes ;;
+    h | '?') usage ;;
+  esac
+done
+shift $((OPTIND - 1))
+[ $# -eq 1 ] || [ $# -eq 2 ] || usage
+[ "$repetitions" -gt 0 ] || usage
+if ! [ -f "$1" ]; then
+  echo "/src/onnxruntime/test/onnx/onnx_model_info.cc:45 open file \"$1\" failed: No such file or directory" >&2
+  exit 255
+fi
+sleep "$SLEEP_S"
+case $1 in
+  */*) name=${1%/*} name=${name##*/} ;;
+  *) name=. ;;
+esac
+echo "Session creation time cost: 0.0025 s
+First inference time cost: 0 ms
+Total inference time cost: $SLEEP_S s
+Total inference requests: $repetitions
+Average inference time cost: 0.105 ms
+Total inference run time: $SLEEP_S s
+Number of inferences per second: 9523.81 
+Avg CPU usage: 0 %
+Peak working set size: 26750976 bytes"
+if [ $# -eq 2 ]; then
+  at=0
+  while [ "$at" -lt "$repetitions" ]; do
+    echo "$name,0.00010$((at % 10)),26750976,0,$at"
+    at=$((at + 1))
+  done >>"$2"
+else
+  statistics=yes
+  echo "Avg CPU usage:0
+Peak working set size:26750976
+Runs:$repetitions"
+fi
+if [ -n "$statistics" ]; then
+  lines='Min Latency: 0.0001 s
+Max Latency: 0.000109 s
+P50 Latency: 0.000105 s
+P90 Latency: 0.000109 s
+P95 Latency: 0.000109 s
+P99 Latency: 0.000109 s
+P999 Latency: 0.000109 s'
+  [ $# -eq 1 ] || echo "
+$lines" >>"$2"
+  echo "$lines"
+fi
