@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,3 +139,32 @@ def test_a_changed_line_is_seen(standin: Bench, tmp_path: Path) -> None:
     ended = repeat("x1", standin, tmp_path)
     with pytest.raises(AssertionError):
         compare("x2", ended, true_program=False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_end_it_as_they_end_any_program(number: signal.Signals, standin: Bench, tmp_path: Path) -> None:
+    folder = standin.fresh(tmp_path / "bench")
+    with subprocess.Popen(
+        ["./perf", "-v", "-I", "-t", "100", "m/mnist.onnx"],
+        cwd=folder,
+        env={"LD_LIBRARY_PATH": str(folder / "bin")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(b"iteration:1,")
+        process.send_signal(number)
+        process.stdout.read()
+        assert process.wait(timeout=60) == -number
+
+
+def test_names_that_are_not_plain(standin: Bench, tmp_path: Path) -> None:
+    folder = standin.fresh(tmp_path / "bench")
+    odd = os.fsencode(folder) + b"/a b'\"$\xff\xc3\xa4"
+    os.rename(folder / "m", odd)
+    words = [b"-I", b"-r", b"2", odd + b"/mnist.onnx", odd + b"/rows, 1.csv"]
+    environment = {"LD_LIBRARY_PATH": str(folder / "bin"), "LC_ALL": "C"}
+    done = subprocess.run([b"./perf", *words], cwd=folder, env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    with open(odd + b"/rows, 1.csv", "rb") as file:
+        assert file.readline().startswith(b"a b'\"$\xff\xc3\xa4,")
