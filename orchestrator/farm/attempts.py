@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from android_runner.block import TrialFolder, TrialTask
-from android_runner.errors import RunnerError
-from android_runner.verdict import Reading, judge
+from android_runner.errors import ReportUnreadable, RunnerError
+from android_runner.verdict import Reading, TrialEnd, judge
 from orchestrator.digest import digest_of
 from orchestrator.farm.kit import RESULT_FILE, TRACE_PREFIX, LaneKit, failed
 from orchestrator.farm.protocol import Work, WorkEnded

@@ -15,7 +15,7 @@ import itertools
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import orjson
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -34,6 +34,7 @@ RecipeName = Literal[
     "onnx", "disable", "basic", "extended", "layout", "all",
     "disable runtime", "basic runtime", "extended runtime", "layout runtime", "all runtime",
 ]  # fmt: skip
+RECIPE_NAMES: tuple[str, ...] = get_args(RecipeName)
 LevelName = Literal["disable", "basic", "extended", "layout", "all"]
 Count = Annotated[int, Field(ge=1)]
 

@@ -61,7 +61,7 @@ class Made:
     def _is_virtual(self, phone):
         return any(row["phone"] == phone and row["virtual"] for row in self.phones)
 
-    def case(  # noqa: PLR0917
+    def case(
         self, phone, model, row, ms, *, also=(), noise=0.01, fails=(), skips=(), twin_of="", rounds=None, p50s=None
     ):
         """A case with one trial a round; `fails` maps rounds to (kind, message), `skips` rounds to a reason."""
