@@ -1,0 +1,213 @@
+"""The adb server: which one, its requests, and how one is started when none runs.
+
+A server that runs is used as it is and never killed, since other programs' phones hang on it. adbutils would start one
+by itself, with whatever environment we have, whenever a connection fails: `_QuietConnection` takes that away.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from adbutils import AdbClient, AdbConnection
+
+from android_runner.adb.translate import refusal, translated, words
+from android_runner.adb.wire import Stream
+from android_runner.deadline import Deadline
+from android_runner.errors import HostileAnswer, LinkLost, LinkRefused
+
+DEFAULT_PORT = 5037
+SERVER_VERSION = 41
+"""Spoken by every adb since platform-tools 28 (`ADB_SERVER_VERSION`, adb.h)."""
+FLOOR = (33, 0, 3)
+"""First release without CVE-2022-20128 (pull traversal) and CVE-2022-3168 (device opens host sockets)."""
+PINNED = {"ADB_LIBUSB": "0", "ADB_MDNS": "0", "ADB_REJECT_KILL_SERVER": "1"}
+"""libusb loses phones (default up to 36.0.1), mDNS connects uninvited, a foreign `kill-server` ends all work."""
+_MISLEADING = ("ADB_SERVER_SOCKET", "ANDROID_ADB_SERVER_ADDRESS", "ANDROID_ADB_SERVER_PORT", "ANDROID_SERIAL")
+_MAX_BLOCK_BYTES = 0xFFFF
+MAX_SERVICE_BYTES = 60_000
+"""A service's name (a shell command included) must fit adb's four hex digits, with room for its prefix."""
+
+
+class _QuietConnection(AdbConnection):
+    """adbutils' connection, without its habit of starting a server."""
+
+    def _safe_connect(self) -> socket.socket:
+        connection: socket.socket = self._create_socket()  # type: ignore[no-untyped-call]
+        return connection
+
+
+class _QuietClient(AdbClient):
+    """adbutils' client on `_QuietConnection`."""
+
+    def make_connection(self, timeout: float | None = None) -> AdbConnection:
+        return _QuietConnection(self.host, self.port)
+
+
+@dataclass(frozen=True, slots=True)
+class AdbServer:
+    """Where an adb server listens: always loopback, since it asks nobody who they are."""
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+
+    def __post_init__(self) -> None:
+        """Raise `LinkRefused` for what is not loopback."""
+        host = "127.0.0.1" if self.host == "localhost" else self.host
+        try:
+            loopback = ipaddress.IPv4Address(host).is_loopback
+        except ValueError:
+            loopback = False
+        if not loopback:
+            raise LinkRefused(f"adb server {words(self.host)}: only loopback (127.0.0.1) is used")
+        if not 0 < self.port < 65536:
+            raise LinkRefused(f"adb server: {self.port} is no TCP port")
+
+    def request(self, service: str, deadline: Deadline, *, serial: str = "adb server") -> Stream:
+        """Send one `host:` request and wait for OKAY; the stream stands behind it. The caller closes it."""
+        deadline.check(f"{serial}: connect")
+        with translated(serial, f"connect to the adb server on port {self.port}"):
+            connection = _QuietClient(host=self.host, port=self.port).make_connection()
+            stream = Stream(connection.conn, serial)
+        try:
+            _ask(stream, service, serial, deadline)
+        except BaseException:
+            stream.close()
+            raise
+        return stream
+
+    def answer(self, service: str, deadline: Deadline, *, serial: str = "adb server") -> bytes:
+        """The text that answers one `host:` request."""
+        stream = self.request(service, deadline, serial=serial)
+        try:
+            return block(stream, serial, deadline)
+        finally:
+            stream.close()
+
+    def open(self, serial: str, service: str, deadline: Deadline) -> Stream:
+        """A service of the phone `serial` (`sync:`, `shell,v2,raw:…`). The caller closes the stream."""
+        stream = self.request(f"host:tport:serial:{serial}", deadline, serial=serial)
+        try:
+            stream.exactly(8, deadline)  # the transport's number, little-endian
+            _ask(stream, service, serial, deadline)
+        except BaseException:
+            stream.close()
+            raise
+        return stream
+
+
+def _ask(stream: Stream, service: str, serial: str, deadline: Deadline) -> None:
+    encoded = service.encode("utf-8", errors="surrogateescape")
+    if len(encoded) > _MAX_BLOCK_BYTES:
+        raise ValueError(f"{len(encoded)} bytes do not fit one adb request")
+    stream.send(b"%04x" % len(encoded) + encoded, deadline)
+    status = stream.exactly(4, deadline)
+    if status == b"FAIL":
+        raise refusal(serial, block(stream, serial, deadline))
+    if status != b"OKAY":
+        raise HostileAnswer(f"{serial}: the adb server answers {words(status)!r}, neither OKAY nor FAIL")
+
+
+def block(stream: Stream, serial: str, deadline: Deadline) -> bytes:
+    """One length-prefixed text of the adb server."""
+    prefix = stream.exactly(4, deadline)
+    if not re.fullmatch(rb"[0-9a-fA-F]{4}", prefix):
+        raise HostileAnswer(f"{serial}: the adb server sends the length {words(prefix)!r}")
+    return stream.exactly(int(prefix, 16), deadline)
+
+
+def running(server: AdbServer, deadline: Deadline) -> bool:
+    """Whether a server answers there. Raises `LinkRefused` when it is one of another protocol."""
+    try:
+        version = server.answer("host:version", deadline)
+    except LinkLost:
+        return False
+    if version.lower() != b"%04x" % SERVER_VERSION:
+        raise LinkRefused(
+            f"adb server on port {server.port} speaks version {words(version)}, needed is {SERVER_VERSION:04x}: "
+            "end it, or name another port"
+        )
+    return True
+
+
+def adb_binary(environ: Mapping[str, str] | None = None) -> Path:
+    """The adb program that a server is started from.
+
+    `ORCH_ADB` if set, else the one that adbutils brings, else `adb` on the path; none older than `FLOOR`. Raises
+    `LinkRefused` saying what was found.
+    """
+    env = os.environ if environ is None else environ
+    asked = env.get("ORCH_ADB")
+    if asked:
+        return _checked(Path(asked))
+    bundled = Path(str(resources.files("adbutils.binaries"))) / "adb"
+    if bundled.is_file() and os.access(bundled, os.X_OK):
+        return bundled
+    found = shutil.which("adb", path=env.get("PATH"))
+    if found is None:
+        raise LinkRefused("no adb program: install Android's platform-tools (33.0.3 or newer), or set ORCH_ADB")
+    return _checked(Path(found))
+
+
+def _checked(path: Path) -> Path:
+    try:
+        mode = path.stat().st_mode
+        done = subprocess.run([path, "version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise LinkRefused(f"adb program {path}: {words(str(error))}") from error
+    if mode & 0o002:
+        raise LinkRefused(f"adb program {path}: anybody may overwrite it (mode {mode & 0o7777:o})")
+    version = version_of(done.stdout)
+    if version < FLOOR:
+        said = ".".join(map(str, version)) if version else "of no known version"
+        raise LinkRefused(f"adb program {path} is {said}, needed is {'.'.join(map(str, FLOOR))} or newer")
+    return path
+
+
+def version_of(output: bytes) -> tuple[int, ...]:
+    """The platform-tools version in the output of `adb version`; empty when it names none."""
+    found = re.search(rb"^Version (\d{1,6})\.(\d{1,6})\.(\d{1,6})", output, re.M)
+    return tuple(int(part) for part in found.groups()) if found else ()
+
+
+def server_environment(environ: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a server that we start: the caller's without what would lead adb elsewhere, pinned."""
+    kept = {key: value for key, value in environ.items() if key not in _MISLEADING}
+    return {**kept, **PINNED, **extra}
+
+
+def ensure_server(server: AdbServer, deadline: Deadline, *, extra_env: Mapping[str, str] | None = None) -> bool:
+    """See that a server answers; True when it had to be started (it then stays up).
+
+    `extra_env` is for a server of its own (`HOME`, `ADB_USB=0`). Raises `LinkLost` with adb's words when none comes up.
+    """
+    if running(server, deadline):
+        return False
+    command = [str(adb_binary()), "-P", str(server.port), "start-server"]
+    with tempfile.TemporaryFile() as said:  # a pipe would be held open by the server
+        try:
+            subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                env=server_environment(os.environ, extra_env or {}),
+                start_new_session=True,
+                timeout=max(0.1, deadline.remaining_s()),
+                check=False,
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise LinkLost(f"adb server on port {server.port} does not start: {words(str(error))}") from error
+        if not running(server, deadline):
+            said.seek(0)
+            raise LinkLost(f"adb server on port {server.port} does not start: {words(said.read(4096))}")
+    return True
