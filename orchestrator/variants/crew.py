@@ -1,4 +1,4 @@
-"""Build what is missing on a shelf: several worker processes at once, each serving many jobs."""
+"""Worker processes that do jobs: several at once, each serving many; one that dies costs the job it had."""
 
 from __future__ import annotations
 
@@ -10,106 +10,49 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from orchestrator.errors import VariantError
-from orchestrator.variants import notation
-from orchestrator.variants.dims import Dims
 from orchestrator.variants.naming import shown
-from orchestrator.variants.recipe import Model, Recipe, Variant
-from orchestrator.variants.shelf import Shelf, variant_id_of
 
-Request = tuple[Model, Recipe, Dims]
-Result = Variant | VariantError
+Job = Mapping[str, Any]
 
 _SOURCES = str(Path(__file__).resolve().parents[2])
 _TAIL_BYTES = 2000
 
 
-def build_variants(
-    requests: Sequence[Request],
-    shelf: Shelf,
-    *,
-    on_built: Callable[[Result], None] | None = None,
-    processes: int | None = None,
-) -> list[Result]:
-    """The variant for each request, in order, or the VariantError that says why there is none.
+def do_jobs(jobs: Mapping[str, Job], processes: int) -> Iterator[tuple[str, str | None]]:
+    """Each job's id, as it ends, with None or why it was not done (`worker` says what a job is); first in, first begun.
 
-    What is on the shelf is taken from it; the rest is built by `processes` workers (default: one a core), the same
-    request once. `on_built` is called in this thread as results come, cached ones first. Ending early (an exception,
-    Ctrl-C) ends the workers. Raises OSError where no worker can be started.
+    Closing the iterator early ends the workers. A job whose worker can't be started or dies is not done.
     """
-    found: dict[str, Result] = {}
-    missing: dict[str, Request] = {}
-    ids = [variant_id_of(*request) for request in requests]
-    for variant_id, request in zip(ids, requests, strict=True):
-        if variant_id in found or variant_id in missing:
-            continue
-        variant = shelf.find(*request)
-        if variant is None:
-            missing[variant_id] = request
-            continue
-        found[variant_id] = variant
-        if on_built is not None:
-            on_built(variant)
-    for variant_id, result in _build(missing, shelf, processes or os.cpu_count() or 1):
-        found[variant_id] = result
-        if on_built is not None:
-            on_built(result)
-    return [_for_model(found[variant_id], request[0]) for variant_id, request in zip(ids, requests, strict=True)]
-
-
-def _for_model(result: Result, model: Model) -> Result:
-    """The same bytes may be asked for under two names."""
-    if isinstance(result, VariantError) or result.model == model:
-        return result
-    fields = {name: getattr(result, name) for name in Variant.__slots__}
-    return Variant(**(fields | {"model": model}))
-
-
-def _build(missing: Mapping[str, Request], shelf: Shelf, processes: int) -> Iterator[tuple[str, Result]]:
-    jobs: queue.SimpleQueue[str] = queue.SimpleQueue()
-    for variant_id in sorted(missing, key=lambda item: -missing[item][0].size_bytes):
-        jobs.put(variant_id)
+    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+    for job_id in jobs:
+        waiting.put(job_id)
     done: queue.SimpleQueue[tuple[str, str | None]] = queue.SimpleQueue()
-    if missing:
-        shelf.sweep()
     with contextlib.ExitStack() as stack:
-        for _ in range(min(processes, len(missing))):
+        for _ in range(min(processes, len(jobs))):
             worker = _Worker()
             stack.callback(worker.stop)
-            lane = threading.Thread(target=_lane, args=(worker, missing, shelf, jobs, done), daemon=True)
-            lane.start()
-        for _ in missing:
-            variant_id, error = done.get()
-            variant = shelf.find(*missing[variant_id]) if error is None else None
-            yield variant_id, variant or VariantError(error or "the shelf lost it as soon as it was built")
+            threading.Thread(target=_lane, args=(worker, jobs, waiting, done), daemon=True).start()
+        for _ in jobs:
+            yield done.get()
 
 
 def _lane(
     worker: _Worker,
-    missing: Mapping[str, Request],
-    shelf: Shelf,
-    jobs: queue.SimpleQueue[str],
+    jobs: Mapping[str, Job],
+    waiting: queue.SimpleQueue[str],
     done: queue.SimpleQueue[tuple[str, str | None]],
 ) -> None:
     while True:
         try:
-            variant_id = jobs.get_nowait()
+            job_id = waiting.get_nowait()
         except queue.Empty:
             worker.stop()
             return
-        model, recipe, dims = missing[variant_id]
-        job = {
-            "shelf": os.fspath(shelf.root.absolute()),
-            "path": os.fspath(model.path.absolute()),
-            "digest": model.digest,
-            "recipe": notation.recipe_to_plain(recipe),
-            "dims": notation.dims_to_plain(dims),
-        }
-        done.put((variant_id, worker.ask(job)))
+        done.put((job_id, worker.ask(jobs[job_id])))
 
 
 class _Worker:
@@ -121,7 +64,7 @@ class _Worker:
         self._stopped = False
         self._words = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the worker
 
-    def ask(self, job: Mapping[str, Any]) -> str | None:
+    def ask(self, job: Job) -> str | None:
         """Have one job done: None, or why it was not. A worker that dies over it is the reason."""
         try:
             jobs, answers = self._pipes()

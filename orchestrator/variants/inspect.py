@@ -6,13 +6,15 @@ All that can be known to be wrong is told before a phone is touched, as UsageErr
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from android_runner.ort import ModelFormat, OrtVersion, readable_ort_formats
 from orchestrator.digest import digest_of, digest_of_file
 from orchestrator.errors import Problem, UsageError
+from orchestrator.variants.dims import resolve_dims
 from orchestrator.variants.feeds import Feed, feeds_of
 from orchestrator.variants.graph import Graph, Port, count_operators, graph_digest
 from orchestrator.variants.naming import clean_name, shown
@@ -36,13 +38,30 @@ class Inspection:
     external: tuple[str, ...]
 
 
-def load_model(path: Path, reader: OrtVersion | None = None) -> Model:
-    """The model at `path`. `reader` is the version of the binary that is to run it, where that is known.
+class Remembers(Protocol):
+    """What keeps inspections: `shelf.Shelf`."""
 
-    Raises UsageError for what is missing, empty, cut off, no model, not readable by onnxruntime here or by `reader`,
-    or keeps data outside its folder.
+    def inspect(self, path: Path, reader: OrtVersion | None = None) -> Inspection:
+        """`inspect_model`, from memory where the file has not changed."""
+
+
+def load_model(
+    path: Path,
+    *,
+    dims: Mapping[str, int] | None = None,
+    reader: OrtVersion | None = None,
+    shelf: Remembers | None = None,
+) -> Model:
+    """The model at `path`, remembered by `shelf` where one is given.
+
+    `reader` is the version of the binary that is to run it, where that is known; with `dims` it is also checked that
+    they fix every dynamic dimension. Raises UsageError for what is missing, empty, cut off, no model, not readable by
+    onnxruntime here or by `reader`, keeps data outside its folder, or has dimensions left open.
     """
-    return inspect_model(path, reader).model
+    model = (inspect_model(path, reader) if shelf is None else shelf.inspect(path, reader)).model
+    if dims is not None:
+        resolve_dims(model, dims)
+    return model
 
 
 def inspect_model(path: Path, reader: OrtVersion | None = None) -> Inspection:

@@ -21,19 +21,25 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from android_runner.ort import OrtVersion
 from orchestrator.digest import digest_of
+from orchestrator.errors import StoreError, UsageError, VariantError
 from orchestrator.variants import notation
 from orchestrator.variants.converter import converter_version
-from orchestrator.variants.dims import Dims
+from orchestrator.variants.crew import do_jobs
+from orchestrator.variants.dims import Dims, resolve_dims
 from orchestrator.variants.inspect import Inspection, inspect_model
 from orchestrator.variants.naming import clean_name
 from orchestrator.variants.recipe import Model, Recipe, Variant
 from orchestrator.variants.rules import require_readable
+
+Request = tuple[Model, Recipe, Dims]
+Result = Variant | VariantError
 
 RULES = 1
 """Counts up when the same recipe is built in another way."""
@@ -53,10 +59,6 @@ class Shelf:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-
-    def load_model(self, path: Path, reader: OrtVersion | None = None) -> Model:
-        """`inspect.load_model`, remembered: an unchanged file is neither read nor parsed again. Raises UsageError."""
-        return self.inspect(path, reader).model
 
     def inspect(self, path: Path, reader: OrtVersion | None = None) -> Inspection:
         """`inspect.inspect_model`, remembered by the file's path, size, times and inode. Raises UsageError, OSError."""
@@ -94,15 +96,30 @@ class Shelf:
 
     def find(self, model: Model, recipe: Recipe, dims: Dims) -> Variant | None:
         """The variant if it is built, whole, and all its files have the size they were written with."""
-        variant_id = variant_id_of(model, recipe, dims)
-        folder = self.root / "variants" / variant_id
         try:
-            data = json.loads((folder / "variant.json").read_bytes())
-            if any((folder / "files" / name).stat().st_size != size for name, size in data["files"]):
-                return None
-            return notation.variant_from_plain(data, folder / "files", model)
+            return self._read(variant_id_of(model, recipe, dims), model)
         except _BAD_ENTRY:
             return None
+
+    def get(self, variant_id: str) -> Variant:
+        """A variant by its id, of the model as it lay when it was built. Raises StoreError if it is gone or damaged."""
+        try:
+            return self._read(variant_id, None)
+        except _BAD_ENTRY as error:
+            raise StoreError(
+                f"variant {variant_id[:12]} is not on the shelf in {self.root}: run the plan anew"
+            ) from error
+
+    def _read(self, variant_id: str, model: Model | None) -> Variant:
+        folder = self.root / "variants" / variant_id
+        data = json.loads((folder / "variant.json").read_bytes())
+        if any((folder / "files" / name).stat().st_size != size for name, size in data["files"]):
+            raise ValueError("a file is not whole")
+        if model is None:
+            known = json.loads((self.root / "models" / f"{data['model_digest']}.json").read_bytes())
+            path = Path(data["model_path"])
+            model = notation.inspection_from_plain(known, path, data["model_name"]).model
+        return notation.variant_from_plain(data, folder / "files", model)
 
     @contextlib.contextmanager
     def building(self, variant_id: str) -> Iterator[Path]:
@@ -148,6 +165,71 @@ class Shelf:
             folder.rename(work / "replaced")
         finished.rename(folder)
         _sync(folder.parent)
+
+
+def build_variants(
+    requests: Sequence[Request],
+    shelf: Shelf,
+    *,
+    on_built: Callable[[Result], None] | None = None,
+    processes: int | None = None,
+) -> list[Result]:
+    """The variant for each request, in order, or the VariantError that says why there is none.
+
+    What is on the shelf is taken from it; the rest is built by `processes` workers (default: one a core), the same
+    request once. Of a request's dimensions those count that the model has. `on_built` is called in this thread as
+    results come, cached ones first. Ending early (an exception, Ctrl-C) ends the workers.
+    """
+    tell = on_built or (lambda _result: None)
+    found: dict[Request, Result] = {}
+    missing: dict[str, Request] = {}
+    asked = [_resolved(*request) for request in requests]
+    for request in dict.fromkeys(item for item in asked if not isinstance(item, VariantError)):
+        variant = shelf.find(*request)
+        if variant is None:
+            missing.setdefault(variant_id_of(*request), request)
+        else:
+            found[request] = variant
+            tell(variant)
+    for variant_id, error in _built(missing, shelf, processes or os.cpu_count() or 1):
+        request = missing[variant_id]
+        lost = VariantError(error or f"{request[1].name}: not on the shelf although it was just built")
+        result = (shelf.find(*request) if error is None else None) or lost
+        same = [item for item in asked if not isinstance(item, VariantError) and variant_id_of(*item) == variant_id]
+        found |= {item: _of_model(result, item[0]) for item in same}
+        tell(result)
+    return [item if isinstance(item, VariantError) else found[item] for item in asked]
+
+
+def _of_model(result: Result, model: Model) -> Result:
+    """The same bytes may have been asked for under two names, and were built once."""
+    return result if isinstance(result, VariantError) else replace(result, model=model)
+
+
+def _resolved(model: Model, recipe: Recipe, dims: Dims) -> Request | VariantError:
+    try:
+        return model, recipe, resolve_dims(model, dict(dims))
+    except UsageError as error:
+        return VariantError(f"{recipe.name}: {error}")
+
+
+def _built(missing: Mapping[str, Request], shelf: Shelf, processes: int) -> Iterator[tuple[str, str | None]]:
+    """Have workers build, the largest models first, so that no core waits long for the other at the end."""
+    if missing:
+        shelf.sweep()
+    order = sorted(missing, key=lambda item: -missing[item][0].size_bytes)
+    jobs = {
+        variant_id: {
+            "shelf": os.fspath(shelf.root.absolute()),
+            "path": os.fspath(model.path.absolute()),
+            "digest": model.digest,
+            "recipe": notation.recipe_to_plain(recipe),
+            "dims": notation.dims_to_plain(dims),
+        }
+        for variant_id in order
+        for model, recipe, dims in (missing[variant_id],)
+    }
+    return do_jobs(jobs, processes)
 
 
 def _stamps(path: Path, external: tuple[str, ...] | list[str]) -> list[list[int]]:

@@ -67,6 +67,8 @@ def do(job: Mapping[str, Any]) -> None:
         entry = {
             "variant_id": variant_id,
             "model_digest": source.model.digest,
+            "model_name": source.model.name,
+            "model_path": str(source.model.path),
             "recipe": notation.recipe_to_plain(recipe),
             "dims": notation.dims_to_plain(dims),
             "converter_version": converter_version() if recipe.converts else "",
