@@ -118,6 +118,11 @@ def log_interval(logs: Sequence[float]) -> tuple[float, float, float]:
     return centre, centre - half, centre + half
 
 
+def _exp(value: float) -> float:
+    """`exp` that stays a finite number above 0, whatever figures a phone sends."""
+    return math.exp(min(max(value, -700.0), 700.0))
+
+
 def case_figure(p50s_s: Sequence[float]) -> CaseFigure:
     """The figure of a case from its rounds' p50s in seconds: at least one, each above 0.
 
@@ -128,7 +133,7 @@ def case_figure(p50s_s: Sequence[float]) -> CaseFigure:
     if len(p50s_s) < MIN_ROUNDS:
         return CaseFigure(p50_s=p50_s, low_s=None, high_s=None, n=len(p50s_s))
     _, low, high = log_interval([math.log(value) for value in p50s_s])
-    return CaseFigure(p50_s=p50_s, low_s=math.exp(low), high_s=math.exp(high), n=len(p50s_s))
+    return CaseFigure(p50_s=p50_s, low_s=_exp(low), high_s=_exp(high), n=len(p50s_s))
 
 
 def speed_ratio(base: Rounds, row: Rounds) -> Ratio | None:
@@ -141,9 +146,9 @@ def speed_ratio(base: Rounds, row: Rounds) -> Ratio | None:
         return None
     logs = [math.log(base[number]) - math.log(row[number]) for number in common]
     if len(logs) < MIN_ROUNDS:
-        return Ratio(value=math.exp(math.fsum(logs) / len(logs)), low=None, high=None, n=len(logs))
+        return Ratio(value=_exp(math.fsum(logs) / len(logs)), low=None, high=None, n=len(logs))
     centre, low, high = log_interval(logs)
-    return Ratio(value=math.exp(centre), low=math.exp(low), high=math.exp(high), n=len(logs))
+    return Ratio(value=_exp(centre), low=_exp(low), high=_exp(high), n=len(logs))
 
 
 def is_surely_slower(row: Rounds, than: Rounds) -> bool:

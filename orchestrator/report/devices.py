@@ -1,0 +1,93 @@
+"""Pure: what `orch devices` prints. The command line fills `DeviceRow`s; real phones first, virtual ones apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator.report.lines import Line, Span, joined, left, line, paragraph, rendered, right, widest
+from orchestrator.report.numbers import NOTHING, plural
+
+_STATE_STYLE = {"ready": "good", "busy": "warn", "cooling": "warn"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceRow:
+    """One phone as `orch devices` shows it; None and "" mean "not known".
+
+    `label` is what tables call it ("B3"; the serial's start where it has none), `serial` the transport's name, `state`
+    a few words ("ready", "busy 7k2f (nina)", "unauthorized", "offline"), `usable` whether a run could start there now.
+    `battery_c` is the battery's temperature in °C, `battery_percent` 0-100, `where` the USB place ("hub 1.3"). `mend`
+    is what a person does so that it can be used. `confinement` (`namespace`, `unconfined`) and `shell` ("mksh,
+    toybox") are said of virtual phones.
+    """
+
+    label: str
+    device_model: str
+    serial: str
+    api_level: int | None
+    rooted: bool | None
+    state: str
+    usable: bool
+    battery_c: float | None
+    battery_percent: int | None
+    where: str = ""
+    mend: str = ""
+    virtual: bool = False
+    confinement: str = ""
+    shell: str = ""
+
+
+def render_devices(rows: Sequence[DeviceRow], *, width: int = 80, colour: bool = False) -> str:
+    """The table of phones at `width` cells (80 at least for all its columns), each unusable one with its mend."""
+    if not rows:
+        return rendered([line("no phone; orch run --device virtual starts a virtual one")], colour=colour)
+    lines: list[Line] = []
+    widths = _widths(rows, max(width, 80))
+    real = [row for row in rows if not row.virtual]
+    lines.append(_heads(widths))
+    for row in real:
+        lines += _row(row, widths, width)
+    groups: dict[tuple[str, str], list[DeviceRow]] = {}
+    for row in rows:
+        if row.virtual:
+            groups.setdefault((row.confinement, row.shell), []).append(row)
+    for (confinement, shell), members in groups.items():
+        words = ["virtual (this computer's speed)", confinement, f"shell {shell}" if shell else ""]
+        lines += paragraph(joined(words), width - 1, indent=1, style="warn", hang=2)
+        for row in members:
+            lines += _row(row, widths, width)
+    usable = sum(row.usable for row in rows)
+    lines.append(line(f" {plural(len(rows), 'phone')}, {usable} usable"))
+    return rendered(lines, colour=colour)
+
+
+def _widths(rows: Sequence[DeviceRow], width: int) -> dict[str, int]:
+    """Cells a column: each as wide as needed within bounds; the serial gives way, since its label stands for it."""
+    widths = {
+        "label": widest((row.label for row in rows), least=5, most=8),
+        "model": widest((row.device_model for row in rows), least=12, most=16),
+        "state": widest((row.state for row in rows), least=8, most=18),
+        "where": widest((row.where for row in rows), least=5, most=8) if any(row.where for row in rows) else 0,
+    }
+    room = width - sum(widths.values()) - 32
+    return {**widths, "serial": widest((row.serial for row in rows), least=6, most=max(room, 6))}
+
+
+def _heads(widths: dict[str, int]) -> Line:
+    names = (left("label", widths["label"]), left("device model", widths["model"]), left("serial", widths["serial"]))
+    front = f" {'  '.join(names)}  api  root  {left('state', widths['state'])}"
+    return line(Span(f"{front}   °C   batt  {'where' if widths['where'] else ''}", "dim"))
+
+
+def _row(row: DeviceRow, widths: dict[str, int], width: int) -> list[Line]:
+    api = NOTHING if row.api_level is None else str(row.api_level)
+    root = NOTHING if row.rooted is None else ("yes" if row.rooted else "no")
+    celsius = NOTHING if row.battery_c is None else f"{row.battery_c:.0f}"
+    battery = NOTHING if row.battery_percent is None else f"{row.battery_percent} %"
+    names = (left(row.label, widths["label"]), left(row.device_model, widths["model"]))
+    front = f" {'  '.join(names)}  {left(row.serial, widths['serial'])}  {right(api, 3)}  {left(root, 4)}  "
+    style = _STATE_STYLE.get(row.state.split(" ")[0].rstrip(","), "good" if row.usable else "bad")
+    end = f"  {right(celsius, 3)}  {right(battery, 5)}  {left(row.where, widths['where'])}"
+    lines = [line(front, Span(left(row.state, widths["state"]), style), end)]
+    return lines + (paragraph(row.mend, width, indent=8) if row.mend and not row.usable else [])

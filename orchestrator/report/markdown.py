@@ -1,0 +1,185 @@
+"""Pure: report.md, the whole report: every phone's table, variants, what was not measured and why, provenance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from orchestrator.report.lines import shown
+from orchestrator.report.numbers import NOTHING, decimals_for, ms, ratio, size, span
+from orchestrator.report.sentence import how_sure
+from orchestrator.report.stats import Sureness
+from orchestrator.report.summary import ModelSummary, PhoneAnswer, RunSummary, SettingRow
+from orchestrator.report.terminal import (
+    SHELL_NOTE,
+    VIRTUAL_NOTE,
+    counts_words,
+    footer_words,
+    model_words,
+    run_words,
+    setting_name,
+)
+from orchestrator.report.variants_text import changes, format_version, nodes
+
+METHOD = (
+    "p50 is the median of the rounds' p50s, p90 the median of their p90s; a round is one process. Percentiles inside a "
+    "round are linear interpolations between order statistics (Hyndman and Fan type 7), warm-up left out. ±95% is the "
+    "half-width of Student's t over the logarithms of the rounds' p50s; ratios are paired by round. A rank is shared "
+    "where the ratio's interval does not separate two rows; fewer than 3 valid rounds have no rank. Intervals are not "
+    "corrected for the number of rows."
+)
+
+
+def escaped(text: str) -> str:
+    """`text` as Markdown that shows exactly it, on one line: no markup, no HTML, no end of a table's cell."""
+    clean = shown(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|~#]|:(?=//))", r"\\\1", clean)
+
+
+def _paragraph(text: str) -> str:
+    """`escaped`, for the start of a line, where a dash or a number would begin a list."""
+    return re.sub(r"^\s*(?:(\d+)([.)])|([-+=]))", lambda at: f"{at[1] or ''}\\{at[2] or at[3]}", escaped(text))
+
+
+def render_markdown(summary: RunSummary, *, repeat_command: str = "") -> str:
+    """The report as GitHub's Markdown. `repeat_command` is the command that asks the same again; "" when unknown."""
+    lines = [f"# {escaped(summary.headline)}", "", _paragraph(run_words(summary)), ""]
+    lines += [f"- {_paragraph(words)}" for words in counts_words(summary)]
+    lines += ["", METHOD, ""]
+    for model in summary.models:
+        lines += _model(summary, model)
+    lines += _provenance(summary, repeat_command or summary.head.command)
+    return "\n".join(lines) + "\n"
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> list[str]:
+    """A table; every cell is escaped here. `numbers` are the columns that stand at the right."""
+    rule = ["---:" if at in numbers else "---" for at in range(len(heads))]
+    body = [[escaped(cell) for cell in row] for row in rows]
+    return [f"| {' | '.join(cells)} |" for cells in ([escaped(head) for head in heads], rule, *body)] + [""]
+
+
+def _model(summary: RunSummary, model: ModelSummary) -> list[str]:
+    lines = [
+        f"## {escaped(model.model)}",
+        "",
+        _paragraph(model.sentence),
+        "",
+        _paragraph(model_words(summary, model)),
+        "",
+    ]
+    real = [phone for phone in model.phones if not phone.virtual]
+    virtual = [phone for phone in model.phones if phone.virtual]
+    if real:
+        lines += [*_answers(real), SHELL_NOTE, ""]
+    if virtual:
+        lines += [f"**{VIRTUAL_NOTE}**", "", *_answers(virtual)]
+    for phone in model.phones:
+        lines += _phone(phone, model.model)
+    lines += _variants(model)
+    if model.dropped:
+        lines += ["### Dropped beforehand", "", "These were no trials.", ""]
+        lines += table(("setting", "reason", "phones"), [(d.row, d.reason, ", ".join(d.phones)) for d in model.dropped])
+    return lines
+
+
+def _answers(phones: Sequence[PhoneAnswer]) -> list[str]:
+    decimals = decimals_for(phone.best.p50_s if phone.best else None for phone in phones)
+    rows = []
+    for phone in phones:
+        best = phone.best
+        if phone.verdict.sureness is Sureness.NO_ANSWER or best is None:
+            rows.append((phone.name, f"no answer: {phone.verdict.reason}", NOTHING, NOTHING, "no answer", NOTHING))
+            continue
+        against = best.vs_default
+        versus = ratio(against.value, against.half_width) if against else ("1.00×" if phone.baseline else NOTHING)
+        rows.append((phone.name, best.row, ms(best.p50_s, decimals), versus, how_sure(phone), str(best.n)))
+    return table(("phone", "best setting", "p50 ms", "vs default", "how sure", "n"), rows, numbers=(2, 3, 5))
+
+
+def _phone(phone: PhoneAnswer, model: str) -> list[str]:
+    kind = "virtual: " if phone.virtual else ""
+    api = f", API {phone.api_level}" if phone.api_level is not None else ""
+    lines = [f"### {escaped(f'{kind}{phone.name} ({phone.serial}{api})')}", ""]
+    if phone.tuned:
+        lines += ["Tuned, not stock.", ""]
+    if phone.baseline_note:
+        lines += [_paragraph(phone.baseline_note), ""]
+    if not phone.rows:
+        return [*lines, _paragraph(phone.verdict.reason), ""]
+    decimals = decimals_for(row.p50_s for row in phone.rows)
+    heads = ("#", "setting", "p50 ms", "±95%", "p90", "vs default", "session ms", "n", "iterations", "remarks")
+    lines += table(heads, [_cells(row, phone, decimals) for row in phone.rows], numbers=(2, 3, 4, 5, 6, 7, 8))
+    footer = footer_words(phone, model)
+    return [*lines, _paragraph(footer), ""] if footer else lines
+
+
+def _cells(row: SettingRow, phone: PhoneAnswer, decimals: int) -> tuple[str, ...]:
+    rank = NOTHING if row.rank is None else f"{row.rank}{'=' if row.shared else ''}"
+    versus = ratio(row.vs_default.value, row.vs_default.half_width) if row.vs_default else NOTHING
+    if row.row == phone.baseline:
+        versus = "1.00×"
+    return (
+        rank,
+        setting_name(row),
+        ms(row.p50_s, decimals),
+        ms(row.half_width_s, decimals),
+        ms(row.p90_s, decimals),
+        versus,
+        ms(row.session_creation_s, 1),
+        f"{row.n} of {row.rounds}",
+        NOTHING if row.iterations is None else str(row.iterations),
+        "; ".join(part for part in (*row.marks, row.reason) if part),
+    )
+
+
+def _variants(model: ModelSummary) -> list[str]:
+    if not model.variants:
+        return []
+    rows = [
+        (
+            variant.recipe,
+            nodes(variant),
+            size(variant.size_bytes),
+            format_version(variant),
+            variant.converter_version or NOTHING,
+            ", ".join(variant.twins) or NOTHING,
+            ", ".join(changes(variant.nodes_before, variant.nodes_after)) or "none",
+        )
+        for variant in model.variants
+    ]
+    heads = ("variant", "operators before → after", "size", "format", "converter", "twin of", "changed operators")
+    return ["### Variants", "", *table(heads, rows, numbers=(1, 2))]
+
+
+def _provenance(summary: RunSummary, repeat_command: str) -> list[str]:
+    head = summary.head
+    rows = [
+        ("run", head.run),
+        ("started", head.created_at.isoformat(sep=" ") if head.created_at else ""),
+        ("took", span(head.duration_s)),
+        ("state", head.state),
+        ("plan", f"{head.plan_name} {head.plan_digest}".strip()),
+        ("seed", "" if head.seed is None else str(head.seed)),
+        ("rounds", str(head.rounds)),
+        ("binary", f"{head.binary_name} {head.binary_digest}".strip()),
+        ("ORT version of the binary", head.ort_version or "not told by it"),
+        ("converter version", ", ".join(head.converter_versions) or NOTHING),
+        ("phone script", head.script_digest),
+        ("orch", head.orch_version),
+        ("host, user", f"{head.host}, {head.user}".strip(", ")),
+        ("note", head.note),
+        ("tags", ", ".join(head.tags)),
+    ]
+    lines = ["## Where this comes from", "", *table(("what", "value"), [row for row in rows if row[1]])]
+    if repeat_command:
+        lines += ["## How to repeat", "", *code_block(repeat_command), ""]
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def code_block(text: str) -> list[str]:
+    """Text as a code block; its fence is longer than any run of backticks in it."""
+    clean = [shown(part) for part in text.split("\n")]
+    longest = max((len(run) for part in clean for run in re.findall("`+", part)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}sh", *clean, fence]

@@ -1,0 +1,81 @@
+"""Pure: what stands on the terminal while a run goes on. Lines of text from plain values; drawing them is the CLI's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator.report.lines import fit, joined, left, right
+from orchestrator.report.numbers import NOTHING, clock
+
+HINT = "(Ctrl-C: stop, keep)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneProgress:
+    """One phone in a run: `what` is the setting that runs, or why it waits; `left_s` seconds, None when not known."""
+
+    name: str
+    done: int
+    total: int
+    what: str
+    round: int | None = None
+    battery_c: float | None = None
+    clock_ghz: float | None = None
+    state: str = "ok"
+    left_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunProgress:
+    """A run so far: trials ended and planned, seconds left (None: not known), a provisional answer ("": none yet)."""
+
+    plan_name: str
+    done: int
+    total: int
+    left_s: float | None
+    so_far: str = ""
+    lanes: tuple[LaneProgress, ...] = ()
+
+
+def provisional(phone: str, row: str, ratio: float | None) -> str:
+    """`B3: cpu all 4t 2.3×`: the row that leads before its interval is known, so with one decimal only."""
+    return f"{phone}: {row}" + (f" {ratio:.1f}×" if ratio is not None else "")
+
+
+def progress_line(progress: RunProgress, *, width: int = 80) -> str:
+    """`quick  47/105  2:31 left  so far B3: …  (Ctrl-C: stop, keep)` in at most `width` cells.
+
+    What doesn't fit goes from the end: the hint first, then the answer is cut; the count always stands.
+    """
+    left_words = f"{clock(progress.left_s)} left" if progress.left_s is not None else ""
+    core = joined([progress.plan_name, f"{progress.done}/{progress.total}", left_words], "  ")
+    answer = f"so far {progress.so_far}" if progress.so_far else ""
+    for parts in ((core, answer, HINT), (core, answer)):
+        whole = joined(parts, "  ")
+        if fit(whole, width) == whole:
+            return whole
+    return fit(joined([core, answer], "  "), width)
+
+
+def lane_lines(lanes: Sequence[LaneProgress], *, width: int = 80) -> list[str]:
+    """One line a phone: name, count, what runs, round, temperature, clock, state, time left; `width` cells each."""
+    room = max(10, width - 17 - 8 - 4 - 8 - 8 - 6 - 6 - 7)
+    return [_lane(lane, room, width) for lane in lanes]
+
+
+def _lane(lane: LaneProgress, room: int, width: int) -> str:
+    celsius = NOTHING if lane.battery_c is None else f"{lane.battery_c:.1f} °C"
+    ghz = NOTHING if lane.clock_ghz is None else f"{lane.clock_ghz:.1f} GHz"
+    time_left = "" if lane.left_s is None else clock(lane.left_s)
+    columns = [
+        left(lane.name, 16),
+        right(f"{lane.done}/{lane.total}", 7),
+        left(lane.what, room),
+        left("" if lane.round is None else f"r{lane.round}", 3),
+        right(celsius, 7),
+        right(ghz, 7),
+        left(lane.state, 5),
+        right(time_left, 6),
+    ]
+    return fit(" ".join(columns), width).rstrip()
