@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -53,3 +54,198 @@ class Vitals:
     zones_c: Mapping[str, float] = field(default_factory=dict)
     current_freq_khz: tuple[int, ...] = ()
     load_1m: float | None = None
+
+
+MAX_TEXT = 200
+_UNPRINTABLE = re.compile(r"[^\x20-\x7e\u00a0-\ud7ff\ue000-\U0010ffff]+")
+MAX_CORES = 1024
+MAX_ZONES = 256
+
+
+def cleaned(text: str) -> str:
+    """Text of a phone made fit to be shown and stored: one line, printable, at most `MAX_TEXT` characters."""
+    return _UNPRINTABLE.sub(" ", text[: 4 * MAX_TEXT]).strip()[:MAX_TEXT]
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    """What `getprop` prints, `[name]: [value]` a line; values may hold line ends, and are cleaned."""
+    properties: dict[str, str] = {}
+    name, value = "", ""
+    for line in text.splitlines():
+        start, middle, rest = line.partition("]: [")
+        if middle and start.startswith("["):
+            name, value = cleaned(start[1:]), rest
+        elif len(value) < MAX_TEXT:
+            value += " " + line
+        if name and line.endswith("]"):
+            properties.setdefault(name, cleaned(value.removesuffix("]")))
+            name = ""
+    return properties
+
+
+def whole_number(text: str, *, highest: int = 2**62) -> int | None:
+    """A plain non-negative decimal number not above `highest`; None for anything else."""
+    stripped = text.strip()
+    if not re.fullmatch(r"[0-9]{1,19}", stripped):
+        return None
+    number = int(stripped)
+    return number if number <= highest else None
+
+
+def framed_lines(text: str) -> list[tuple[str, str]]:
+    """(path, value) of lines as `grep -sH ''` prints them; lines without a colon are left out."""
+    return [(path, value) for line in text.splitlines() for path, colon, value in [line.partition(":")] if colon]
+
+
+def core_list(text: str) -> tuple[int, ...]:
+    """The kernel's list format (`0-3,6`, or `0 1 2`) as numbers; empty when it is none."""
+    cores: set[int] = set()
+    for piece in re.split(r"[,\s]+", text.strip()):
+        found = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?", piece)
+        if found is None:
+            return ()
+        last = int(found[2] or found[1])
+        cores.update(range(int(found[1]), min(last, MAX_CORES) + 1))
+    return tuple(sorted(cores))
+
+
+def parse_core_count(possible: str, cpuinfo: str) -> int:
+    """Cores, those asleep included: the kernel's `possible` list, else the `processor` lines of cpuinfo; at least 1."""
+    return len(core_list(possible)) or len(re.findall(r"^processor\s*:", cpuinfo, re.M)) or 1
+
+
+def parse_max_frequencies(text: str, cores: int) -> tuple[int, ...]:
+    """kHz a core, from framed `cpuinfo_max_freq` and `related_cpus` of cores or policies; empty when none is known.
+
+    A core without a figure of its own has 0.
+    """
+    own: dict[int, int] = {}
+    policies: dict[int, int] = {}
+    members: dict[int, tuple[int, ...]] = {}
+    for path, value in framed_lines(text):
+        figure = whole_number(value, highest=10**9)
+        if (found := re.search(r"/cpu(\d{1,4})/cpufreq/cpuinfo_max_freq$", path)) and figure is not None:
+            own[int(found[1])] = figure
+        elif (found := re.search(r"/policy(\d{1,4})/cpuinfo_max_freq$", path)) and figure is not None:
+            policies[int(found[1])] = figure
+        elif found := re.search(r"/policy(\d{1,4})/(?:related|affected)_cpus$", path):
+            members.setdefault(int(found[1]), core_list(value))
+    for policy, figure in policies.items():
+        for core in members.get(policy) or (policy,):
+            own.setdefault(core, figure)
+    return tuple(own.get(core, 0) for core in range(cores)) if own else ()
+
+
+def parse_memory_bytes(meminfo: str) -> int:
+    """`MemTotal` of /proc/meminfo in bytes; 0 when it is not said."""
+    found = re.search(r"^MemTotal:\s*(\d{1,15}) kB", meminfo, re.M)
+    return int(found[1]) * 1024 if found else 0
+
+
+def parse_free_bytes(df: str) -> int:
+    """Available bytes in what `df -k FOLDER` prints (toybox, GNU, busybox); 0 when it is not said."""
+    found = re.findall(r"\s(\d{1,15})\s+(\d{1,15})\s+(\d{1,15})\s+\d{1,3}%", df)
+    return int(found[-1][2]) * 1024 if found else 0
+
+
+def temperature_c(raw: str) -> float | None:
+    """A thermal zone's figure in °C: most give thousandths, some tenths, some whole degrees; None for nonsense."""
+    found = re.fullmatch(r"\s*(-?\d{1,7})\s*", raw)
+    if found is None:
+        return None
+    figure = float(found[1])
+    value = figure / 1000 if abs(figure) >= 1000 else figure / 10 if abs(figure) > 150 else figure
+    return value if -60.0 <= value <= 200.0 else None
+
+
+def parse_vitals(snapshot_text: str) -> Vitals:
+    """How the phone was, from one snapshot: `PATH:VALUE` lines, and `dumpsys-battery:`/`dumpsys-thermalservice:` lines.
+
+    Whatever stands before a known path's end (the phone's root prefix) is ignored; so are lines of unknown form.
+    """
+    reading = _Reading()
+    for path, value in framed_lines(snapshot_text):
+        reading.take(path, value)
+    return reading.vitals()
+
+
+class _Reading:
+    """Collects one snapshot's lines."""
+
+    def __init__(self) -> None:
+        self.plain: dict[str, str] = {}
+        self.zone_types: dict[int, str] = {}
+        self.zone_figures: dict[int, float] = {}
+        self.clocks: dict[tuple[str, int], int] = {}
+
+    def take(self, path: str, value: str) -> None:
+        """One line; the first of a kind counts."""
+        for ending in _PLAIN:
+            if path.endswith(ending):
+                self.plain.setdefault(ending, value)
+                return
+        if found := re.search(r"/thermal_zone(\d{1,4})/(type|temp)$", path):
+            self._take_zone(int(found[1]), found[2], value)
+        elif found := re.search(r"/(policy|cpu)(\d{1,4})(?:/cpufreq)?/scaling_cur_freq$", path):
+            figure = whole_number(value, highest=10**9)
+            if figure is not None:
+                self.clocks.setdefault((found[1], int(found[2])), figure)
+        elif path in _DUMPSYS:
+            key, colon, rest = value.partition(":")
+            if colon and (kind := _DUMPSYS[path].get(key.strip().lower())):
+                self.plain.setdefault(kind, rest)
+
+    def _take_zone(self, number: int, what: str, value: str) -> None:
+        if what == "type":
+            self.zone_types.setdefault(number, cleaned(value)[:64])
+        elif (figure := temperature_c(value)) is not None:
+            self.zone_figures.setdefault(number, figure)
+
+    def vitals(self) -> Vitals:
+        """What was collected, checked."""
+        kind = "policy" if any(name == "policy" for name, _ in self.clocks) else "cpu"
+        status = whole_number(self.plain.get("status", ""), highest=6)
+        return Vitals(
+            uptime_s=_first_figure(self.plain.get("/proc/uptime")),
+            boot_id=_boot_id(self.plain.get("/boot_id")),
+            battery_level=whole_number(self._either("/battery/capacity", "level"), highest=100),
+            battery_c=_tenths_c(self._either("/battery/temp", "temperature")),
+            thermal_status=status,
+            zones_c=self._zones(),
+            current_freq_khz=tuple(self.clocks[key] for key in sorted(self.clocks) if key[0] == kind),
+            load_1m=_first_figure(self.plain.get("/proc/loadavg")),
+        )
+
+    def _either(self, file: str, dumpsys: str) -> str:
+        return self.plain.get(file) or self.plain.get(dumpsys) or ""
+
+    def _zones(self) -> dict[str, float]:
+        zones: dict[str, float] = {}
+        for number in sorted(self.zone_figures)[:MAX_ZONES]:
+            name = self.zone_types.get(number) or f"thermal_zone{number}"
+            zones[name if name not in zones else f"{name}#{number}"] = self.zone_figures[number]
+        return zones
+
+
+_PLAIN = ("/proc/uptime", "/proc/loadavg", "/boot_id", "/battery/capacity", "/battery/temp")
+_DUMPSYS = {
+    "dumpsys-battery": {"level": "level", "temperature": "temperature"},
+    "dumpsys-thermalservice": {"thermal status": "status"},
+}
+
+
+def _first_figure(text: str | None) -> float | None:
+    found = re.match(r"\s*(\d{1,12}(?:\.\d{1,6})?)(?:\s|$)", text or "")
+    return float(found[1]) if found else None
+
+
+def _tenths_c(text: str) -> float | None:
+    """Battery temperature: tenths of °C, in sysfs and dumpsys alike."""
+    found = re.fullmatch(r"\s*(-?\d{1,5})\s*", text)
+    value = int(found[1]) / 10 if found else None
+    return value if value is not None and -60.0 <= value <= 200.0 else None
+
+
+def _boot_id(text: str | None) -> str | None:
+    found = re.fullmatch(r"\s*([0-9a-fA-F-]{8,64})\s*", text or "")
+    return found[1].lower() if found else None

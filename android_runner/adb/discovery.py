@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from threading import Event
 
 from android_runner.adb.link import AdbDevice
-from android_runner.adb.server import AdbServer, block
+from android_runner.adb.server import ANSWER_S, AdbServer, block
 from android_runner.adb.translate import words
 from android_runner.deadline import Deadline
 from android_runner.device import Serial
@@ -94,9 +94,11 @@ def mend_for(state: str) -> str:
     return f"adb lists it as {words(state)!r}: replug it"
 
 
-def attached(server: AdbServer, deadline: Deadline) -> list[SeenPhone]:
+def attached(server: AdbServer, deadline: Deadline | None = None) -> list[SeenPhone]:
     """The phones that the server lists now, the unusable included. Raises `LinkLost` when no server answers."""
-    return parse_list(server.answer("host:devices-l", deadline).decode("utf-8", errors="replace"))
+    return parse_list(
+        server.answer("host:devices-l", deadline or Deadline.after(ANSWER_S)).decode("utf-8", errors="replace")
+    )
 
 
 def track(server: AdbServer, on_change: Callable[[list[SeenPhone]], object], stop: Event, deadline: Deadline) -> None:
@@ -118,7 +120,7 @@ def track(server: AdbServer, on_change: Callable[[list[SeenPhone]], object], sto
         stream.close()
 
 
-def open_device(server: AdbServer, serial: str, deadline: Deadline) -> AdbDevice:
+def open_device(server: AdbServer, serial: str, deadline: Deadline | None = None) -> AdbDevice:
     """The phone `serial`, checked to be listed once and in state `device`.
 
     Raises `LinkRefused` with the mend when it is listed and no use, `LinkLost` when it is not listed.

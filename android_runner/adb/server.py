@@ -34,6 +34,10 @@ PINNED = {"ADB_LIBUSB": "0", "ADB_MDNS": "0", "ADB_REJECT_KILL_SERVER": "1"}
 """libusb loses phones (default up to 36.0.1), mDNS connects uninvited, a foreign `kill-server` ends all work."""
 _MISLEADING = ("ADB_SERVER_SOCKET", "ANDROID_ADB_SERVER_ADDRESS", "ANDROID_ADB_SERVER_PORT", "ANDROID_SERIAL")
 _MAX_BLOCK_BYTES = 0xFFFF
+START_S = 20.0
+"""What a server may take to start and answer."""
+ANSWER_S = 10.0
+"""What the server itself may take for an answer, where a caller gives no deadline."""
 MAX_SERVICE_BYTES = 60_000
 """A service's name (a shell command included) must fit adb's four hex digits, with room for its prefix."""
 
@@ -123,6 +127,16 @@ def block(stream: Stream, serial: str, deadline: Deadline) -> bytes:
     if not re.fullmatch(rb"[0-9a-fA-F]{4}", prefix):
         raise HostileAnswer(f"{serial}: the adb server sends the length {words(prefix)!r}")
     return stream.exactly(int(prefix, 16), deadline)
+
+
+def real_server(port: int | None = None, deadline: Deadline | None = None) -> AdbServer:
+    """The server for real phones, on 5037 unless another port is given; started when none runs there.
+
+    `deadline` is `START_S` from now unless given. Raises as `ensure_server`.
+    """
+    server = AdbServer(port=DEFAULT_PORT if port is None else port)
+    ensure_server(server, deadline or Deadline.after(START_S))
+    return server
 
 
 def running(server: AdbServer, deadline: Deadline) -> bool:
