@@ -1,4 +1,4 @@
-"""Pure: what onnxruntime_perf_test printed and wrote, of every dialect, as figures.
+"""Pure: what onnxruntime_perf_test printed, in every dialect, and single latencies as figures.
 
 Formats: `test/perftest/performance_runner.{h,cc}` of ONNX Runtime 1.8 to 1.31. Everything here comes from a phone, so
 it is bounded and checked; whatever does not hold raises `ReportUnreadable`, and nothing else.
@@ -27,7 +27,6 @@ Latencies: TypeAlias = npt.NDArray[np.float64]
 """Shape (iterations,), seconds, in the order in which they ran, warm-up excluded."""
 
 MAX_STDOUT_BYTES = 64 * 1024 * 1024
-MAX_RESULT_FILE_BYTES = 256 * 1024 * 1024
 MAX_LINE_CHARS = 4096
 MAX_SECONDS = 1e6
 MAX_ITERATIONS = 10_000_000
@@ -113,9 +112,6 @@ _IN_FORCE: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (re.compile(r"Overriding dimension with denotation, (.+), to (\d+)\.?"), r"denotation \1", r"\2"),
 )
 _ITERATION = re.compile(rf"iteration:(\d{{1,9}}),time_cost(?:_submission:[^,]{{1,32}},time_cost_total)?:{_NUMBER}")
-
-_ROW = re.compile(rb".*,([0-9][0-9.eE+-]*),([0-9]{1,16}),(-?[0-9]{1,5}),([0-9]{1,9})")
-_BLOCK_LINE = re.compile(rb"(?:Min|Max|P[0-9]{2,4}) Latency:\s*[0-9][0-9.eE+-]* s\s*")
 
 
 def _number(text: str, what: str, limit: float) -> float:
@@ -239,44 +235,6 @@ def iteration_lines(stdout: bytes) -> Latencies:
                 raise ReportUnreadable(f"iteration {found[1]} is out of order in the verbose lines")
             values.append(_number(found[2], "time_cost", MAX_SECONDS))
     return np.array(values, dtype=np.float64)
-
-
-def parse_result_file(data: bytes) -> Latencies:
-    """Latencies from a result file.
-
-    One row an iteration, `model name,latency in s,peak working set in bytes,CPU in %,index from 0`; the name is that
-    of the model's folder and may hold commas. With `-s` a blank line and the percentile lines follow. perf_test
-    appends: a second block of rows means that an older file was not removed, and is refused, as is everything else
-    that is not exactly this (`ReportUnreadable`).
-    """
-    if len(data) > MAX_RESULT_FILE_BYTES:
-        raise ReportUnreadable(f"result file has {len(data)} bytes; at most {MAX_RESULT_FILE_BYTES} are read")
-    if not data.endswith(b"\n"):
-        raise ReportUnreadable("result file is empty" if not data else "result file ends in the middle of a row")
-    lines = data.split(b"\n")[:-1]
-    rows = lines.index(b"") if b"" in lines else len(lines)
-    for number, line in enumerate(lines[rows + 1 :], start=rows + 2):
-        if not _BLOCK_LINE.fullmatch(line):
-            raise ReportUnreadable(f"result file, line {number}: more than one process wrote it, or it is damaged")
-    if not 0 < rows <= MAX_ITERATIONS:
-        raise ReportUnreadable(f"result file has {rows} rows")
-    latencies = np.fromiter(
-        (_row_latency(line, index) for index, line in enumerate(lines[:rows])), dtype=np.float64, count=rows
-    )
-    if not bool(np.all(np.isfinite(latencies) & (latencies >= 0.0) & (latencies <= MAX_SECONDS))):
-        raise ReportUnreadable("result file holds a latency that is no sensible time")
-    return latencies
-
-
-def _row_latency(line: bytes, index: int) -> float:
-    found = _ROW.fullmatch(line)
-    if found is None or int(found[4]) != index:
-        why = "no row of five fields" if found is None else f"index {found[4].decode()} where {index} must stand"
-        raise ReportUnreadable(f"result file, line {index + 1}: {why}")
-    try:
-        return float(found[1])
-    except ValueError:
-        raise ReportUnreadable(f"result file, line {index + 1}: latency is not a number") from None
 
 
 def figures(report: PerfReport, latencies: Latencies) -> LatencyFigures:

@@ -1,17 +1,15 @@
-"""Pure: how a trial's process ended, as a measurement or as one leaf of `android_runner.errors`.
+"""How a trial's process ended: a measurement, or one leaf of `android_runner.errors`. Pure, but for `judge`.
 
-The texts are those of ONNX Runtime 1.8 to 1.31 (`test/perftest/*.cc`, `test/onnx/onnx_model_info.cc`), of getopt
-(glibc and bionic), Abseil's flags, and of Android's, glibc's and musl's loaders. Exceptions are printed as
-`<source path>:<line> <function signature> <message>` and end with 255, Abseil's refusals with 1, a signal n with
-128 + n (the shell's own count).
+An exception ends perf_test with 255, a refusal of Abseil's with 1, a signal n with 128 + n (the shell's own count).
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from android_runner.block import Ending
+from android_runner.block import Ending, TrialFolder
 from android_runner.errors import (
     BinaryUnusable,
     ModelRefused,
@@ -24,34 +22,72 @@ from android_runner.errors import (
     TrialTimedOut,
 )
 from android_runner.perf_report import (
+    MAX_STDOUT_BYTES,
     LatencyFigures,
     PerfReport,
     figures,
     iteration_lines,
-    parse_result_file,
     parse_stdout,
 )
+from android_runner.result_file import MAX_RESULT_FILE_BYTES, parse_result_file
+from android_runner.tool_words import (
+    CRASHES,
+    MAX_SCAN_BYTES,
+    USAGE,
+    cleaned,
+    said_by,
+    signal_name,
+    telling_lines,
+    text_of,
+    unusable_words,
+    words,
+)
 
-MAX_WORDS_CHARS = 300
-_MAX_SCAN_BYTES = 200_000
-_MAX_SCAN_LINES = 2_000
-_MAX_LINE_CHARS = 4_000
-
-_SIGNALS = {
-    1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
-    9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM", 31: "SIGSYS",
-}  # fmt: skip
-"""Linux's numbers on every architecture that phones have; the host's may differ."""
-
-_OWN_SIGNALS = frozenset({4, 5, 6, 7, 8, 11, 31})
+RESULT_FILE = "result.csv"
+"""Name of the result file in a trial's folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A process that did what it was for; `figures` is None where no latencies were asked for (a trace)."""
+    """A process that did what it was for.
+
+    `latencies` is None where none were asked for (a trace, a calibration); `trace` is the trace file where one was.
+    Times in seconds; the rest as in `PerfReport`.
+    """
 
     report: PerfReport
-    figures: LatencyFigures | None
+    latencies: LatencyFigures | None
+    trace: Path | None = None
+
+    @property
+    def iterations(self) -> int:
+        """How many iterations ran, warm-up excluded."""
+        return self.report.iterations or 0
+
+    @property
+    def mean_s(self) -> float:
+        """Mean latency as printed; enough to choose a number of iterations."""
+        return self.report.mean_s or 0.0
+
+    @property
+    def in_force(self) -> Mapping[str, str]:
+        """The settings that the tool says it has set."""
+        return self.report.in_force
+
+    @property
+    def session_creation_s(self) -> float | None:
+        """Time to make the session."""
+        return self.report.session_creation_s
+
+    @property
+    def first_inference_s(self) -> float | None:
+        """The warm-up, in whole milliseconds; None in the old dialect."""
+        return self.report.first_inference_s
+
+    @property
+    def peak_working_set_bytes(self) -> int | None:
+        """Of the process alone."""
+        return self.report.peak_working_set_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,137 +105,12 @@ class TrialEnd:
     timed: bool = True
 
 
-_Rule = tuple[re.Pattern[str], type[RunnerError]]
-
-_LOADER: tuple[_Rule, ...] = tuple(
-    (re.compile(pattern), BinaryUnusable)
-    for pattern in (
-        r"CANNOT LINK EXECUTABLE",
-        r"error while loading shared libraries",
-        r"Error loading shared library",
-        r"cannot locate symbol|symbol lookup error|Error relocating",
-        r"version `VERS_[^']*' not found",
-        r"has unexpected e_machine|is for EM_|wrong ELF class",
-        r"not executable: |[Ee]xec format error|bad interpreter",
-        r"only position independent executables \(PIE\)",
-        r"The requested API version \[\d+\] is not available",
-    )
-)
-
-_SAID: tuple[_Rule, ...] = (
-    *_LOADER,
-    # Words that other rules' words contain come first.
-    (re.compile(r"onnx model is not supported in this build"), ModelRefused),
-    (re.compile(r"ORT format model version|ORT format models older than"), ModelRefused),
-    (re.compile(r"(?:invalid|unknown) option(?: --|:)? "), SettingRefused),
-    (re.compile(r"option requires an argument"), SettingRefused),
-    (re.compile(r"ERROR: (?:Unknown command line flag|Illegal value|Missing the value)"), SettingRefused),
-    (re.compile(r"is not supported in this build|not implemented in this build"), SettingRefused),
-    (re.compile(r"This backend is not included in perf test runner"), SettingRefused),
-    (re.compile(r"\[ERROR\] \[[A-Za-z]+\] "), SettingRefused),
-    (re.compile(r"Both NNAPI_FLAG_CPU_DISABLED and NNAPI_FLAG_CPU_ONLY"), SettingRefused),
-    (re.compile(r"Error parsing session configuration entries|duplicate session configuration entry"), SettingRefused),
-    (re.compile(r"has been explicitly disabled by the user"), SettingRefused),
-    (re.compile(r"cannot run using (?:the )?current set of target devices"), SettingRefused),
-    (re.compile(r"See '[^']*--help'"), SettingRefused),
-    (re.compile(r"std::bad_alloc|Failed to allocate memory"), ToolCrashed),
-    (re.compile(r"protobuf parsing failed|Protobuf parsing failed|INVALID_PROTOBUF"), ModelRefused),
-    (re.compile(r"Invalid ORT format model|Invalid fd was supplied|open file .* failed"), ModelRefused),
-    (
-        re.compile(r"there is no test (?:input )?data for|illegal input file name|test case dir doesn't exist"),
-        ModelRefused,
-    ),
-    (re.compile(r"Run failed:|caught exception"), ModelRefused),
-    (re.compile(r"\[ONNXRuntimeError\]|Load model from .* failed|is not supported\s*$"), ModelRefused),
-)
-
-_USAGE = re.compile(r"^(?:onnxruntime_)?perf_test \[options", re.MULTILINE)
-_ANSI = re.compile(r"\x1b?\[[0-9;]{0,12}m")
-_LOG = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:[\d.]+ \[([VIWEF]):[^\]]{0,300}\] ?")
-_SOURCE = re.compile(r"^(?:[A-Za-z]:)?[\w./+-]{1,400}\.(?:cc|cpp|h|hpp|cxx):\d{1,7} ")
-_FIGURE_LINE = re.compile(
-    r"^(?:iteration:|Runs:|(?:Min|Max|P\d+) Latency:|Total inference|Average inference|Number of inferences)"
-)
-
-
-def _unsigned(line: str) -> str:
-    """`line` without the C++ signature that stands before the message, found by its balanced parentheses."""
-    depth, opened = 0, False
-    for index, char in enumerate(line):
-        depth += (char == "(") - (char == ")")
-        opened = opened or char == "("
-        if opened and depth <= 0:
-            rest = line[index + 1 :].removeprefix(" const").strip()
-            return rest or line
-    return line
-
-
-def cleaned(line: str) -> str:
-    """One line of the tool without colours, log prefix, source position and signature; printable, ≤ 300 characters."""
-    line = _LOG.sub("", _ANSI.sub("", line).strip())
-    if prefix := _SOURCE.match(line):
-        line = _unsigned(line[prefix.end() :])
-    line = "".join(char if char.isprintable() else " " for char in line).strip()
-    return line if len(line) <= MAX_WORDS_CHARS else line[: MAX_WORDS_CHARS - 1] + "…"
-
-
-def _text(stream: bytes) -> str:
-    """The end of a stream, where errors stand, as text."""
-    return stream[-_MAX_SCAN_BYTES:].decode("utf-8", errors="replace")
-
-
-def _lines(text: str) -> list[str]:
-    """Lines that may be the tool's own words, last first: no figures, no log lines below an error."""
-    kept = []
-    for raw in reversed(text.splitlines()[-_MAX_SCAN_LINES:]):
-        line = _ANSI.sub("", raw[:_MAX_LINE_CHARS]).strip()
-        log = _LOG.match(line)
-        if line and not _FIGURE_LINE.match(line) and not (log and log[1] in "VIW"):
-            kept.append(line)
-    return kept
-
-
-def _said(lines: list[str]) -> tuple[type[RunnerError], str] | None:
-    """The first rule that one of the tool's lines meets, with that line."""
-    for pattern, kind in _SAID:
-        for line in lines:
-            if pattern.search(line):
-                return kind, cleaned(line)
-    return None
-
-
-def words(stdout: bytes, stderr: bytes) -> str:
-    """The tool's last meaningful words, stderr first; empty when it said nothing."""
-    for stream in (stderr, stdout):
-        for line in _lines(_text(stream)):
-            return cleaned(line)
-    return ""
-
-
-def unusable_words(exit_code: int | None, stderr: bytes) -> str | None:
-    """Why the phone could not start the program at all, in the loader's or shell's words; None when it did start."""
-    lines = _lines(_text(stderr))
-    for pattern, _ in _LOADER:
-        for line in lines:
-            if pattern.search(line):
-                return cleaned(line)
-    if exit_code in (126, 127):
-        why = {126: "found, but not executable there", 127: "not found, or its loader is not there"}[exit_code]
-        return cleaned(lines[0]) if lines else f"exit code {exit_code}: {why}"
-    return None
-
-
-def signal_name(exit_code: int) -> str | None:
-    """`SIGSEGV` for 139 and so on; None when the code tells of no signal."""
-    return _SIGNALS.get(exit_code - 128)
-
-
 def _by_signal(exit_code: int, said: str) -> RunnerError | None:
     name = signal_name(exit_code)
     if name is None:
         return None
     text = f"ended by {name}" + (f": {said}" if said else "")
-    if exit_code - 128 in _OWN_SIGNALS:
+    if name in CRASHES:
         return ToolCrashed(text)
     return ToolKilled(f"{text} (from outside: low memory, or a person)")
 
@@ -211,51 +122,89 @@ def _refusal(end: TrialEnd, exit_code: int) -> RunnerError:
         return BinaryUnusable(f"the phone cannot start the binary: {unusable}")
     if (by_signal := _by_signal(exit_code, said)) is not None:
         return by_signal
-    lines = _lines(_text(end.stderr)) + _lines(_text(end.stdout))
-    if (known := _said(lines)) is not None:
+    lines = telling_lines(text_of(end.stderr)) + telling_lines(text_of(end.stdout))
+    if (known := said_by(lines)) is not None:
         kind, line = known
         return kind(line)
-    if _USAGE.search(end.stdout[:_MAX_SCAN_BYTES].decode("utf-8", errors="replace")):
+    if USAGE.search(end.stdout[:MAX_SCAN_BYTES].decode("utf-8", errors="replace")):
         return SettingRefused("the binary does not understand its command line: it answered with its usage text")
     return ReportUnreadable(f"ended with {exit_code} in no known way" + (f": {said}" if said else ", without a word"))
 
 
-def _measured(end: TrialEnd) -> Reading | RunnerError:
+def _measured(end: TrialEnd) -> Reading:
     try:
         report = parse_stdout(end.stdout)
         if not end.timed:
-            return Reading(report=report, figures=None)
+            return Reading(report=report, latencies=None)
         rows = iteration_lines(end.stdout) if end.result_file is None else parse_result_file(end.result_file)
-        return Reading(report=report, figures=figures(report, rows))
+        return Reading(report=report, latencies=figures(report, rows))
     except ReportUnreadable as unreadable:
         said = words(b"", end.stderr)
-        return ReportUnreadable(f"ended with 0, but {unreadable}" + (f" ({said})" if said else ""))
+        raise ReportUnreadable(f"ended with 0, but {unreadable}" + (f" ({said})" if said else "")) from unreadable
 
 
-def judge(end: TrialEnd) -> Reading | RunnerError:
-    """What one process's end means. Never raises: an error is returned as the leaf it is.
+def decide(end: TrialEnd) -> Reading:
+    """What one process's end means; pure.
 
-    `Ending.STOPPED` (we asked for it) is no failure of anybody: the caller handles it before; here it counts as
-    killed, as nothing was measured.
+    Raises the leaf of `RunnerError` that it ended in. `Ending.STOPPED` (we asked for it) is no failure of anybody:
+    the caller handles it before; here it counts as killed, as nothing was measured.
     """
     match end.ending:
         case Ending.TIMED_OUT:
             said = words(end.stdout, end.stderr)
-            return TrialTimedOut("over its deadline, ended by the watchdog" + (f": {said}" if said else ""))
+            raise TrialTimedOut("over its deadline, ended by the watchdog" + (f": {said}" if said else ""))
         case Ending.STOPPED:
-            return ToolKilled("ended because the run was stopped")
+            raise ToolKilled("ended because the run was stopped")
         case Ending.LOST:
-            return TrialLost("nothing on the phone says how it ended")
+            raise TrialLost("nothing on the phone says how it ended")
         case Ending.EXITED:
-            return _judge_exit(end)
+            return _decide_exit(end)
 
 
-def _judge_exit(end: TrialEnd) -> Reading | RunnerError:
+def _decide_exit(end: TrialEnd) -> Reading:
     if end.exit_code is None:
-        return TrialLost("the journal has its end, but no exit code")
+        raise TrialLost("the journal has its end, but no exit code")
     if end.exit_code != 0:
-        return _refusal(end, end.exit_code)
-    failed = [line for line in _lines(_text(end.stdout)) if line.startswith("Run failed:")]
+        raise _refusal(end, end.exit_code)
+    failed = [line for line in telling_lines(text_of(end.stdout)) if line.startswith("Run failed:")]
     if failed:
-        return ModelRefused(cleaned(failed[0]))
+        raise ModelRefused(cleaned(failed[0]))
     return _measured(end)
+
+
+def judge(folder: TrialFolder, *, wants_latencies: bool, wants_trace: bool) -> Reading:
+    """`decide` over what was pulled of one task: files `stdout`, `stderr`, `RESULT_FILE` and the trace.
+
+    Raises as `decide`; `ReportUnreadable` also for files larger than is read, and for a trace that is asked for but
+    missing or empty. The trace itself is not read here (`android_runner.trace` does).
+    """
+    reading = decide(
+        TrialEnd(
+            ending=folder.ending,
+            exit_code=folder.exit_code,
+            stdout=_bytes_of(folder, "stdout", MAX_STDOUT_BYTES) or b"",
+            stderr=_bytes_of(folder, "stderr", MAX_STDOUT_BYTES) or b"",
+            result_file=_bytes_of(folder, RESULT_FILE, MAX_RESULT_FILE_BYTES) if wants_latencies else None,
+            timed=wants_latencies,
+        )
+    )
+    return replace(reading, trace=_trace_of(folder)) if wants_trace else reading
+
+
+def _bytes_of(folder: TrialFolder, name: str, limit: int) -> bytes | None:
+    path = folder.files.get(name)
+    if path is None:
+        return None
+    if path.stat().st_size > limit:
+        raise ReportUnreadable(f"{name} has {path.stat().st_size} bytes; at most {limit} are read")
+    return path.read_bytes()
+
+
+def _trace_of(folder: TrialFolder) -> Path:
+    traces = [path for name, path in sorted(folder.files.items()) if name.endswith(".json")]
+    if not traces:
+        raise ReportUnreadable("ended with 0, but wrote no trace (its folder was not writable, or it never ended)")
+    if len(traces) > 1 or traces[0].stat().st_size == 0:
+        what = "more than one trace" if len(traces) > 1 else "an empty trace"
+        raise ReportUnreadable(f"ended with 0, but left {what}")
+    return traces[0]
