@@ -14,7 +14,7 @@ $(STAMP): pyproject.toml constraints.txt
 # The main job on two virtual phones with two models; ends with the report.
 demo: $(STAMP)
 	$(BIN)/python -m orchestrator.variants.samples build/models
-	$(BIN)/orch run build/models --device virtual:pixel-8 --device virtual:redmi-9 --preset quick --rounds 3
+	$(BIN)/orch run build/models --device virtual:pixel-8 --device virtual:redmi-go --preset quick --rounds 3
 	$(BIN)/orch virtual down
 
 test: check

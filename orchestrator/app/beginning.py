@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from android_runner.capabilities import Capabilities
-
+from android_runner.facts import PhoneFacts
+from android_runner.ort import OrtVersion
 from android_runner.phone import script_digest
 from orchestrator import __version__
 from orchestrator.app.binary import Tool
@@ -39,10 +40,13 @@ class Ready:
     command: str
 
 
-def prepared(wish: Wish, phones: Sequence[Phone], home: Home) -> Workshop:
-    """The workshop for a wish on these phones: the cells of the phone with the most cores are built."""
-    cores = max((phone.facts.cores for phone in phones if phone.facts is not None), default=8)
-    return prepare(wish, wish.cells(cores), home)
+def prepared(wish: Wish, facts: Sequence[PhoneFacts], home: Home, reader: OrtVersion | None) -> Workshop:
+    """The workshop for a wish on these phones: what the cells of the phone with the most cores need.
+
+    `reader` is the version of the binary that is to load the variants. Raises UsageError.
+    """
+    cores = max((one.cores for one in facts), default=8)
+    return prepare(wish, wish.cells(cores), home, reader)
 
 
 def begin(ready: Ready, site: Site) -> Farm:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from android_runner.elf import BinaryFile, inspect_binary, missing_libraries
 from android_runner.staging import StageFile, StageUnit
 
+from android_runner.elf import BinaryFile, inspect_binary, missing_libraries
 from android_runner.errors import BinaryUnusable
 from android_runner.facts import PhoneFacts
 from android_runner.ort import OrtVersion
@@ -69,7 +69,7 @@ def given_tool(perf_test: Path, libraries: Sequence[Path], home: Home) -> Tool:
 
 def stand_in(home: Home) -> Tool:
     """The stand-in for virtual phones, built from this installation's onnxruntime."""
-    from android_runner.virtual.perf_test import build_standin  # noqa: PLC0415 - virtual phones only
+    from android_runner.virtual.perf_test.build import build_standin  # noqa: PLC0415 - virtual phones only
 
     made = home.binaries / "stand-in"
     made.mkdir(parents=True, exist_ok=True)

@@ -8,19 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from android_runner.adb.discovery import SeenPhone, attached, open_device
-from android_runner.adb.server import AdbServer, adb_binary, real_server
-from android_runner.probe import probe_facts, read_vitals
-
+from android_runner.adb.server import AdbServer, adb_binary, ensure_server
 from android_runner.deadline import Deadline
 from android_runner.device import Device
 from android_runner.errors import RunnerError
 from android_runner.facts import PhoneFacts, Vitals
+from android_runner.probe import probe_facts, read_vitals
 from orchestrator.errors import NoUsableDevice, Problem, UsageError
 from orchestrator.farm.lock import PhoneLock
 from orchestrator.home import Home
 from orchestrator.plan.select import Candidate, VirtualWish, choose, parse_devices
 
 PROBE_DEADLINE_S = 20.0
+OPEN_DEADLINE_S = 10.0
+START_DEADLINE_S = 20.0
+IDLE_EXIT_S = 600.0
+"""A run leaves the virtual phones that it started for ten idle minutes."""
 TRY_VIRTUAL = "no phone? orch run MODEL --device virtual tries everything without one"
 
 
@@ -41,7 +44,7 @@ class Phone:
 
     def source(self) -> Device:
         """Open the phone anew. Raises LinkError."""
-        return open_device(self.server, self.seen.serial)
+        return open_device(self.server, self.seen.serial, Deadline.after(OPEN_DEADLINE_S))
 
     def candidate(self) -> Candidate:
         """The phone as `--device` expressions see it."""
@@ -50,7 +53,7 @@ class Phone:
 
 def look(server: AdbServer) -> list[Phone]:
     """Every phone that a server lists, asked in parallel; one listed twice (USB and network) counts once."""
-    seen = attached(server)
+    seen = attached(server, Deadline.after(PROBE_DEADLINE_S))
     with ThreadPoolExecutor(max_workers=16) as pool:
         phones = list(pool.map(lambda one: _ask(server, one), seen))
     first: dict[str, Phone] = {}
@@ -63,16 +66,24 @@ def _ask(server: AdbServer, seen: SeenPhone) -> Phone:
     if not seen.usable:
         return Phone(seen, server, None, None, seen.mend)
     try:
-        device = open_device(server, seen.serial)
         deadline = Deadline.after(PROBE_DEADLINE_S)
+        device = open_device(server, seen.serial, deadline)
         return Phone(seen, server, probe_facts(device, deadline=deadline), read_vitals(device, deadline=deadline), "")
     except RunnerError as error:
         return Phone(seen, server, None, None, f"{error}; unplug it and plug it in again")
 
 
-def real_phones(port: int | None) -> list[Phone]:
-    """The phones of the adb server for real phones."""
-    return look(real_server(port))
+def real_phones(port: int) -> list[Phone]:
+    """The phones of the adb server for real phones; one that does not run yet is started, and stays up.
+
+    Raises UsageError when none can be had on this port.
+    """
+    try:
+        server = AdbServer(port=port)
+        ensure_server(server, Deadline.after(START_DEADLINE_S))
+        return look(server)
+    except RunnerError as error:
+        raise UsageError(Problem(f"adb server on port {port}", str(error), "see --adb-port")) from error
 
 
 def virtual_phones(home: Home) -> list[Phone]:
@@ -83,7 +94,14 @@ def virtual_phones(home: Home) -> list[Phone]:
     return [] if port is None else look(AdbServer(port=port))
 
 
-def start_virtual(home: Home, wishes: Sequence[VirtualWish], slots: int) -> list[Phone]:
+def start_virtual(
+    home: Home,
+    wishes: Sequence[VirtualWish],
+    slots: int,
+    *,
+    idle_exit_s: float = IDLE_EXIT_S,
+    unconfined: bool = False,
+) -> list[Phone]:
     """Virtual phones as asked for, started where missing. Raises UsageError for an unknown device profile."""
     from android_runner.virtual.lifecycle import up  # noqa: PLC0415
 
@@ -92,12 +110,14 @@ def start_virtual(home: Home, wishes: Sequence[VirtualWish], slots: int) -> list
         [(wish.profile, wish.count) for wish in wishes],
         adb_binary(),
         slots=slots,
+        idle_exit_s=idle_exit_s,
+        confinement="unconfined" if unconfined else "auto",
     )
     wanted = {one.serialno for one in started}
     return [phone for phone in virtual_phones(home) if phone.label in wanted]
 
 
-def chosen_phones(options: Sequence[str], home: Home, port: int | None, slots: int) -> list[Phone]:
+def chosen_phones(options: Sequence[str], home: Home, port: int, slots: int) -> list[Phone]:
     """The phones of a run. Without an option: the only usable real phone.
 
     Raises UsageError (exit 2) for what can't be understood or is not unique, NoUsableDevice (exit 4) when none is left.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from android_runner.capabilities import Capabilities
-from android_runner.invocation import can_do
-
 from android_runner.facts import PhoneFacts
-from android_runner.ort import OptimizationStyle, OrtVersion, readable_ort_formats
+from android_runner.invocation import can_do
+from android_runner.ort import ModelFormat, OptimizationStyle, OrtVersion
 from android_runner.settings import SessionSettings
 from orchestrator.app.binary import Tool
 from orchestrator.app.wish import Wish
@@ -19,10 +17,16 @@ from orchestrator.errors import Problem, UsageError
 from orchestrator.home import Home
 from orchestrator.plan.cells import Cell
 from orchestrator.plan.matrix import Expansion, Target, expand
+from orchestrator.variants.converter import converter_version
+from orchestrator.variants.dims import Dims, resolve_dims, unknown_dims
 from orchestrator.variants.inputs import inputs_for
 from orchestrator.variants.inspect import load_model
 from orchestrator.variants.recipe import InputSet, Model, Recipe, Variant
+from orchestrator.variants.rules import why_not
 from orchestrator.variants.shelf import Shelf, build_variants
+
+AS_IS = Recipe(format=ModelFormat.ORT)
+"""A source that is ORT format already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,42 +38,65 @@ class Workshop:
 
     def variant_of(self, model: Model, recipe: Recipe) -> Variant | str:
         """The model's variant under a recipe, or why there is none."""
+        if model.format is ModelFormat.ORT:
+            recipe = AS_IS
         return self.variants[(model.digest, recipe)]
 
 
-def prepare(wish: Wish, cells: Sequence[Cell], home: Home) -> Workshop:
+def prepare(wish: Wish, cells: Sequence[Cell], home: Home, reader: OrtVersion | None = None) -> Workshop:
     """Read the models, make their inputs, build what the cells need; from the shelf where it lies there already.
 
-    Raises UsageError with the problems of all models.
+    `reader` is the version of the binary that is to load them. Raises UsageError with the problems of all models.
     """
-    models: list[tuple[Model, InputSet]] = []
-    problems: list[Problem] = []
-    dims: dict[str, Mapping[str, int]] = {}
     shelf = Shelf(home.shelf)
+    models: list[tuple[Model, Dims, InputSet]] = []
+    problems: list[Problem] = []
     for entry in wish.models:
         try:
-            model = load_model(Path(entry.path), dims=entry.dims, shelf=shelf)
+            model = load_model(Path(entry.path), dims=entry.dims, reader=reader, shelf=shelf)
+            dims = resolve_dims(model, entry.dims)
             folder = Path(entry.inputs) if entry.inputs else None
-            inputs = inputs_for(model, home.inputs, dims=entry.dims, directory=folder)
+            inputs = inputs_for(model, home.inputs, dims=entry.dims, directory=folder, shelf=shelf)
         except UsageError as error:
             problems += error.problems
             continue
-        dims[model.digest] = entry.dims
-        models.append((model, inputs))
-    problems += _same_name_twice([model for model, _ in models])
+        models.append((model, dims, inputs))
+    problems += _same_name_twice([model for model, _, _ in models])
+    if not problems:
+        typed = {name: number for entry in wish.models for name, number in entry.dims.items()}
+        problems += unknown_dims([model for model, _, _ in models], typed)
     if problems:
         raise UsageError(*problems)
-    recipes = list(dict.fromkeys(cell.recipe for cell in cells))
-    wanted = [(model, recipe) for model, _ in models for recipe in recipes]
-    requests = [(model, recipe, tuple(sorted(dims[model.digest].items()))) for model, recipe in wanted]
-    built = build_variants(requests, shelf)
     return Workshop(
-        models=tuple(models),
-        variants={
-            (model.digest, recipe): one if isinstance(one, Variant) else str(one)
-            for (model, recipe), one in zip(wanted, built, strict=True)
-        },
+        models=tuple((model, inputs) for model, _, inputs in models),
+        variants=_variants([(model, dims) for model, dims, _ in models], cells, shelf, reader),
     )
+
+
+def _variants(
+    models: Sequence[tuple[Model, Dims]], cells: Sequence[Cell], shelf: Shelf, reader: OrtVersion | None
+) -> dict[tuple[str, Recipe], Variant | str]:
+    converter = OrtVersion.parse(converter_version())
+    recipes = list(dict.fromkeys(cell.recipe for cell in cells))
+    found: dict[tuple[str, Recipe], Variant | str] = {}
+    requests: list[tuple[Model, Recipe, Dims]] = []
+    for model, dims in models:
+        for recipe in recipes_of(model, recipes):
+            reason = why_not(recipe, reader, converter) if reader is not None else None
+            if reason is not None:
+                found[(model.digest, recipe)] = reason
+            else:
+                requests.append((model, recipe, dims))
+    for (model, recipe, _), one in zip(requests, build_variants(requests, shelf), strict=True):
+        found[(model.digest, recipe)] = one if isinstance(one, Variant) else str(one)
+    return found
+
+
+def recipes_of(model: Model, recipes: Sequence[Recipe]) -> list[Recipe]:
+    """The recipes that apply to a model: a source that is `.ort` already is taken as it is, and only so."""
+    if model.format is ModelFormat.ORT:
+        return [AS_IS]
+    return list(recipes)
 
 
 def _same_name_twice(models: Sequence[Model]) -> list[Problem]:
@@ -130,16 +157,3 @@ def _refuse_hopeless_threads(wish: Wish, phones: Sequence[OnPhone]) -> None:
     ]
     if problems:
         raise UsageError(*problems)
-
-
-def nearest(name: str, known: Sequence[str]) -> str:
-    """The nearest of the known names, empty when none is near."""
-    return next(iter(difflib.get_close_matches(name, known, n=1)), "")
-
-
-def formats_reason(variant: Variant, version: OrtVersion | None) -> str | None:
-    """Why the runtime can't load a variant's ORT format; None when it can, or when its version is not known."""
-    if variant.ort_format is None or version is None or variant.ort_format in readable_ort_formats(version):
-        return None
-    readable = readable_ort_formats(version)
-    return f"ORT format {variant.ort_format}: onnxruntime {version} loads {readable.start} to {readable.stop - 1}"

@@ -8,12 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from android_runner.capabilities import Capabilities, probe
 from android_runner.staging import StageFile, StageUnit, stage
 
 from android_runner.block import ORCH_DIR
+from android_runner.capabilities import Capabilities, probe
 from android_runner.deadline import Clock, Deadline, SystemClock
 from android_runner.errors import RunnerError
+from android_runner.facts import PhoneFacts
 from android_runner.phone import script_digest, script_source
 from orchestrator.app.binary import Tool, given_tool, stand_in
 from orchestrator.app.phones import Phone
@@ -46,23 +47,24 @@ class Site:
     ledger: Ledger
     watcher: Watcher
     say: Callable[[str], None]
-    adb_port: int | None = None
+    adb_port: int = 5037
     slots: int = 0
     verify_staged: bool = False
     clock: Clock = field(default_factory=SystemClock)
 
 
-def tool_for(wish: Wish, phones: Sequence[Phone], home: Home) -> Tool:
+def tool_for(wish: Wish, phones: Sequence[PhoneFacts], home: Home) -> Tool:
     """The perf_test of a run. Raises UsageError when a real phone is there and none was given."""
     if wish.plan.perf_test:
         return given_tool(Path(wish.plan.perf_test), [Path(one) for one in wish.plan.lib], home)
-    real = [phone.label for phone in phones if phone.facts is not None and not phone.facts.virtual]
+    real = [one for one in phones if not one.virtual]
     if real:
-        abis = sorted({abi for phone in phones if phone.facts for abi in phone.facts.exec_abis[:1]})
+        names = ", ".join(one.identity for one in real)
+        abis = ", ".join(sorted({abi for one in real for abi in one.exec_abis[:1]}))
         raise UsageError(
             Problem(
                 "--perf-test",
-                f"{', '.join(real)} need an onnxruntime_perf_test built for {', '.join(abis)}",
+                f"{names}: no onnxruntime_perf_test for {abis} was given",
                 "give --perf-test PATH, with --lib libonnxruntime.so for a shared build",
             )
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Annotated
 
@@ -29,7 +30,7 @@ def devices(
 
     rows = device_rows(home_at(home), None if virtual else adb_port)
     if as_json:
-        typer.echo(json.dumps([row.as_dict() for row in rows], indent=2))
+        typer.echo(json.dumps([dataclasses.asdict(row) for row in rows], indent=2))
     else:
         typer.echo(render_devices(rows), nl=False)
     return int(ExitCode.DONE if any(row.usable for row in rows) else ExitCode.NO_DEVICE)

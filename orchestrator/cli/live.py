@@ -47,11 +47,12 @@ def go(  # noqa: PLR0913 - the options of one command
 ) -> int:
     """Begin a run and follow it to its answer; the exit code."""
     phones = chosen_phones(wish.device, home, adb_port, slots)
-    workshop = prepared(wish, phones, home)
-    tool = tool_for(wish, phones, home)
-    unasked = [OnPhone(facts=phone.facts, capabilities=None) for phone in phones if phone.facts is not None]
+    facts = [phone.facts for phone in phones if phone.facts is not None]
+    tool = tool_for(wish, facts, home)
+    workshop = prepared(wish, facts, home, tool.ort_version)
+    unasked = [OnPhone(facts=one, capabilities=None) for one in facts]
     expansions = expand_all(wish, workshop, tool, unasked)
-    shared = slots if all(phone.facts.virtual for phone in unasked) else 0
+    shared = slots if all(one.virtual for one in facts) else 0
     cost = estimate(wish, workshop, tool, expansions, shared)
     say(
         f"{len(phones)} phones · {cost.trials} trials · about {_duration(cost.seconds_s)} · "

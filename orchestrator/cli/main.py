@@ -7,9 +7,9 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-import click
 import typer
 from typer.core import TyperGroup
+from typer.exceptions import TyperException
 
 from orchestrator import __version__
 from orchestrator.errors import ExitCode, FarmError
@@ -49,23 +49,24 @@ examples:
 class LazyGroup(TyperGroup):
     """A group that knows its commands by name and line, and imports one only to run it."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         """Every command, in the order of the table."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import a command's module and take the command from it."""
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
         module = importlib.import_module(f"orchestrator.cli.{entry.module}")
         command: Any = typer.main.get_command(module.app)
-        if isinstance(command, click.Group) and cmd_name in command.commands:
-            command = command.commands[cmd_name]
+        inner = getattr(command, "commands", {})
+        if cmd_name in inner:
+            command = inner[cmd_name]
         command.name = cmd_name
-        return command  # type: ignore[no-any-return]
+        return command
 
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_help(self, ctx: Any, formatter: Any) -> None:
         """The table, grouped; nothing is imported for it."""
         formatter.write("usage: orch COMMAND …\n\n")
         formatter.write("Measures ONNX models with onnxruntime_perf_test on Android phones.\n\n")
@@ -106,12 +107,10 @@ def main() -> None:
     except FarmError as error:
         sys.stderr.write(f"orch: {error}\n")
         sys.exit(error.exit_code)
-    except click.UsageError as error:
-        error.show()
+    except TyperException as error:
+        sys.stderr.write(f"orch: {_words(error)}\n")
         sys.exit(ExitCode.USAGE)
-    except click.Abort:
-        sys.exit(ExitCode.INTERRUPTED)
-    except KeyboardInterrupt:
+    except (typer.Abort, KeyboardInterrupt):
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
@@ -119,6 +118,12 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001 - the program's one top: a bug is named as one, with its place
         sys.exit(_bug(error))
     sys.exit(status if isinstance(status, int) else ExitCode.DONE)
+
+
+def _words(error: TyperException) -> str:
+    """What a parser of options has to say."""
+    say = getattr(error, "format_message", None)
+    return str(say() if say is not None else error)
 
 
 def _bug(error: Exception) -> int:

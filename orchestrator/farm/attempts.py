@@ -8,9 +8,9 @@ from datetime import datetime
 
 from android_runner.block import TrialFolder, TrialTask
 from android_runner.errors import ReportUnreadable, RunnerError
-from android_runner.verdict import Reading, TrialEnd, judge
+from android_runner.verdict import Reading, judge
 from orchestrator.digest import digest_of
-from orchestrator.farm.kit import RESULT_FILE, TRACE_PREFIX, LaneKit, failed
+from orchestrator.farm.kit import LaneKit, failed
 from orchestrator.farm.protocol import Work, WorkEnded
 from orchestrator.outcome import Failed, Figures, Measured
 from orchestrator.plan.case import Purpose
@@ -74,37 +74,19 @@ def attempt_of(
 
 
 def _outcome(work: Work, folder: TrialFolder) -> tuple[Measured | Failed, Calibration | None, Mapping[str, str]]:
-    timed = work.purpose is Purpose.TIME
-    end = TrialEnd(
-        ending=folder.ending,
-        exit_code=folder.exit_code,
-        stdout=_bytes(folder, "stdout"),
-        stderr=_bytes(folder, "stderr"),
-        result_file=_bytes(folder, RESULT_FILE) if timed and RESULT_FILE in folder.files else None,
-        timed=timed,
-    )
-    reading = judge(end)
-    if isinstance(reading, RunnerError):
-        return failed(reading), None, {}
-    report = reading.report
-    if timed:
-        return Measured(figures=_figures(reading)), None, report.in_force
-    if work.purpose is Purpose.CALIBRATE:
-        if report.iterations is None or report.mean_s is None:
-            return failed(ReportUnreadable("no count or mean in a calibration's output")), None, report.in_force
-        return Measured(figures=None), Calibration(report.iterations, report.mean_s), report.in_force
-    if not any(name.startswith(TRACE_PREFIX) for name in folder.files):
-        return failed(ReportUnreadable("no trace was written")), None, report.in_force
-    return Measured(figures=None), None, report.in_force
-
-
-def _bytes(folder: TrialFolder, name: str) -> bytes:
-    """A raw file's bytes; nothing where the phone has none. Its size was bounded when it was pulled."""
-    path = folder.files.get(name)
-    return path.read_bytes() if path is not None else b""
+    try:
+        reading = judge(folder, wants_latencies=work.purpose is Purpose.TIME, wants_trace=work.purpose is Purpose.TRACE)
+    except RunnerError as error:
+        return failed(error), None, {}
+    if work.purpose is not Purpose.CALIBRATE:
+        return Measured(figures=_figures(reading)), None, reading.in_force
+    if not reading.iterations or not reading.mean_s:
+        error = ReportUnreadable("no count or mean in a calibration's output")
+        return failed(error), None, reading.in_force
+    return Measured(figures=None), Calibration(reading.iterations, reading.mean_s), reading.in_force
 
 
 def _figures(reading: Reading) -> Figures | None:
-    if reading.figures is None:
+    if reading.latencies is None:
         return None
-    return Figures(**{name: getattr(reading.figures, name) for name in Figures.__slots__})
+    return Figures(**{name: getattr(reading.latencies, name) for name in Figures.__slots__})

@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.sleepers import sleeping_perf_test
 
 from tests.orch_cli import Orch
+from tests.sleepers import sleeping_perf_test
 
-PHONES = ("--device", "virtual:pixel-8", "--device", "virtual:redmi-9")
+PHONES = ("--device", "virtual:pixel-8", "--device", "virtual:redmi-go")
 
 
 @pytest.mark.timeout(400)

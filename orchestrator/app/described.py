@@ -1,0 +1,59 @@
+"""Phones as a plan sees them: real and living virtual ones as they are, others from their device profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from android_runner.profile import DeviceProfile, load_profile
+
+from android_runner.facts import PhoneFacts
+from orchestrator.app.phones import chosen_phones, virtual_phones
+from orchestrator.home import Home
+from orchestrator.plan.select import VirtualWish, parse_devices
+
+
+def described_phones(options: Sequence[str], home: Home, adb_port: int) -> list[PhoneFacts]:
+    """The facts of the phones that a run with these options would use; starts none.
+
+    Raises UsageError and NoUsableDevice as `chosen_phones` does.
+    """
+    expressions, wishes = parse_devices(options)
+    facts = [one for wish in wishes for one in _virtual(wish, home)]
+    if expressions or not wishes:
+        named = [one for one in options if parse_devices([one])[0]]
+        facts += [one.facts for one in chosen_phones(named, home, adb_port, 0) if one.facts is not None]
+    return facts
+
+
+def _virtual(wish: VirtualWish, home: Home) -> list[PhoneFacts]:
+    living = [
+        phone.facts for phone in virtual_phones(home) if phone.facts is not None and phone.facts.profile == wish.profile
+    ]
+    profile = load_profile(wish.profile)
+    missing = range(len(living) + 1, wish.count + 1)
+    return [*living[: wish.count], *(_from_profile(profile, number) for number in missing)]
+
+
+def _from_profile(profile: DeviceProfile, number: int) -> PhoneFacts:
+    cores = sum(cluster.count for cluster in profile.clusters)
+    return PhoneFacts(
+        identity=f"virtual-{profile.name}-{number}",
+        device_model=profile.device_model,
+        manufacturer=profile.manufacturer,
+        fingerprint=profile.fingerprint,
+        soc=profile.soc,
+        api_level=profile.api_level,
+        abis=tuple(profile.abis),
+        exec_abis=("linux-x86_64",),
+        cores=cores,
+        max_freq_khz=tuple(cluster.max_khz for cluster in profile.clusters for _ in range(cluster.count)),
+        memory_bytes=profile.memory_bytes,
+        rooted=profile.rooted,
+        virtual=True,
+        confinement="",
+        shell="",
+        tools=(),
+        launcher="",
+        profile=profile.name,
+        free_bytes=0,
+    )

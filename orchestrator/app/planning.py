@@ -1,0 +1,56 @@
+"""`orch plan`: everything that can be said without touching a phone."""
+
+from __future__ import annotations
+
+from android_runner.facts import PhoneFacts
+from orchestrator.app.beginning import prepared
+from orchestrator.app.described import described_phones
+from orchestrator.app.estimate import estimate
+from orchestrator.app.prepare import OnPhone, expand_all
+from orchestrator.app.site import tool_for
+from orchestrator.app.wish import Wish
+from orchestrator.home import Home
+from orchestrator.plan.matrix import Expansion
+from orchestrator.report.plan_text import PlanCase, PlanPhone, PlanView
+from orchestrator.report.summary import DroppedRow
+
+
+def plan_only(wish: Wish, home: Home, adb_port: int, slots: int) -> PlanView:
+    """The plan as it would run. Virtual phones that don't live yet are taken from their device profiles.
+
+    Raises UsageError and NoUsableDevice as `orch run` does.
+    """
+    facts = described_phones(wish.device, home, adb_port)
+    tool = tool_for(wish, facts, home)
+    workshop = prepared(wish, facts, home, tool.ort_version)
+    expansions = expand_all(wish, workshop, tool, [OnPhone(facts=one, capabilities=None) for one in facts])
+    shared = slots if all(one.virtual for one in facts) else 0
+    cost = estimate(wish, workshop, tool, expansions, shared)
+    return PlanView(
+        name=wish.name,
+        seed=wish.plan.seed or 0,
+        rounds=wish.plan.rounds,
+        phones=tuple(_phone(one, expansions[one.identity], wish) for one in facts),
+        dropped=tuple(
+            (drop.model_name, DroppedRow(phones=(drop.phone,), row=drop.row, reason=drop.reason))
+            for expansion in expansions.values()
+            for drop in expansion.dropped
+        ),
+        estimate_s=cost.seconds_s,
+        stage_bytes=cost.bytes_a_phone * len(facts),
+        estimate_basis="from the plan alone",
+        notes=() if wish.plan.seed is not None else ("no --seed: one is drawn and recorded when it runs",),
+    )
+
+
+def _phone(facts: PhoneFacts, expansion: Expansion, wish: Wish) -> PlanPhone:
+    cases = tuple(
+        PlanCase(model=case.model_name, row=case.row, also=case.also, twin_of=case.twin_of) for case in expansion.cases
+    )
+    return PlanPhone(
+        label=facts.identity,
+        device_model=facts.device_model,
+        virtual=facts.virtual,
+        cases=cases,
+        trials=len(cases) * wish.plan.rounds,
+    )
