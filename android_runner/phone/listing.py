@@ -1,0 +1,73 @@
+"""Pure: the list that the phone script sources, and the script itself as package data.
+
+The list is shell text: `begin ID...`, then a line `t ID DEADLINE ENVCOUNT NAME=VALUE... WORD...` per trial, with every
+word quoted for a POSIX shell. Nothing that a plan or a file name holds is ever read by the shell as anything else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from importlib.resources import files
+
+from android_runner.block import Block, TrialTask
+from android_runner.device import PhonePath, quoted
+
+TASK_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+"""What a task or block may be called: a file name and a shell word without need of quotes."""
+
+ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+MAX_EPOCH = 999_999_999
+MAX_DEADLINE_S = 7 * 86_400
+MAX_TASKS = 10_000
+
+
+def script_source() -> bytes:
+    """The phone script as it is pushed."""
+    return files("android_runner.phone").joinpath("run_block.sh").read_bytes()
+
+
+def script_digest() -> str:
+    """64 hex digits of the sha256 of the script: its version."""
+    return hashlib.sha256(script_source()).hexdigest()
+
+
+def render_list(block: Block) -> bytes:
+    """The block's list. Raises ValueError for what the phone could not carry out as asked."""
+    if not TASK_ID.fullmatch(block.block_id):
+        raise ValueError(f"not a block id: {block.block_id!r}")
+    if not 0 < block.epoch <= MAX_EPOCH:
+        raise ValueError(f"block {block.block_id}: epoch {block.epoch} is not between 1 and {MAX_EPOCH}")
+    if not 0 < len(block.tasks) <= MAX_TASKS:
+        raise ValueError(f"block {block.block_id}: {len(block.tasks)} tasks, of 1 to {MAX_TASKS}")
+    ids = [task.task_id for task in block.tasks]
+    if len(set(ids)) < len(ids):
+        raise ValueError(f"block {block.block_id}: a task id stands twice")
+    lines = [_task_line(task) for task in block.tasks]
+    return ("\n".join([f"begin {' '.join(ids)}", *lines]) + "\n").encode()
+
+
+def _task_line(task: TrialTask) -> str:
+    if not TASK_ID.fullmatch(task.task_id):
+        raise ValueError(f"not a task id: {task.task_id!r}")
+    if not 0 < task.deadline_s <= MAX_DEADLINE_S:
+        raise ValueError(f"task {task.task_id}: deadline of {task.deadline_s} s is not between 1 and {MAX_DEADLINE_S}")
+    if not task.argv or not task.argv[0]:
+        raise ValueError(f"task {task.task_id}: no command")
+    for name in task.env:
+        if not ENV_NAME.fullmatch(name):
+            raise ValueError(f"task {task.task_id}: not a variable's name: {name!r}")
+    env = [f"{name}={_word(value, task)}" for name, value in sorted(task.env.items())]
+    words = [_word(word, task) for word in task.argv]
+    return " ".join(["t", task.task_id, str(task.deadline_s), str(len(env)), *env, *words])
+
+
+def _word(word: str, task: TrialTask) -> str:
+    if "\0" in word:
+        raise ValueError(f"task {task.task_id}: a NUL in {word!r}")
+    try:
+        word.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"task {task.task_id}: not text: {word!r}") from error
+    return quoted(word if isinstance(word, PhonePath) else str(word))
