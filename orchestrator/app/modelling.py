@@ -12,6 +12,7 @@ from orchestrator.home import Home
 from orchestrator.plan.cells import Cell
 from orchestrator.plan.load import RECIPE_NAMES, recipe_named
 from orchestrator.plan.presets import unknown
+from orchestrator.report.summary import VariantRow
 from orchestrator.variants.recipe import Variant
 
 
@@ -23,6 +24,28 @@ class Made:
     recipe: str
     variant: Variant | None
     reason: str
+
+    def as_row(self, others: Sequence[Made]) -> VariantRow:
+        """The variant as reports show it, with its twins among `others`. Only where there is one."""
+        assert self.variant is not None
+        one = self.variant
+        twins = (
+            other.recipe
+            for other in others
+            if other.variant is not None and other is not self and _same(other.variant, one)
+        )
+        return VariantRow(
+            variant=one.variant_id,
+            recipe=self.recipe,
+            format=one.recipe.format.value,
+            converter_version=one.converter_version,
+            graph_digest=one.graph_digest,
+            size_bytes=one.size_bytes,
+            ort_format=one.ort_format,
+            nodes_before=one.operators_before,
+            nodes_after=one.operators_after,
+            twins=tuple(twins),
+        )
 
     def as_dict(self) -> dict[str, object]:
         """The fields by name, as JSON data."""
@@ -41,6 +64,10 @@ class Made:
                 "nodes_after": dict(one.operators_after),
             }
         return fields
+
+
+def _same(one: Variant, other: Variant) -> bool:
+    return (one.graph_digest, one.recipe.format) == (other.graph_digest, other.recipe.format)
 
 
 def build_all(things: Sequence[str], recipes: Sequence[str], dims: Sequence[str], home: Home) -> list[Made]:

@@ -6,9 +6,10 @@ import os
 from dataclasses import dataclass
 from datetime import datetime
 
+from orchestrator.errors import Problem, UsageError
 from orchestrator.farm.lock import PhoneLock
 from orchestrator.home import Home
-from orchestrator.store.ledger import Ledger
+from orchestrator.store.ledger import Ledger, RunSummary
 from orchestrator.store.records import RunState
 
 
@@ -49,6 +50,15 @@ def run_lock(home: Home, run_id: str) -> PhoneLock:
     return PhoneLock(f"run:{run_id}", home.root / "locks")
 
 
+def drive(home: Home, run_id: str) -> PhoneLock:
+    """Claim a run for this process until it ends. Raises UsageError when another process drives it."""
+    lock = run_lock(home, run_id)
+    holder = lock.take(run_id)
+    if holder is not None:
+        raise UsageError(Problem(run_id, f"process {holder.pid} of {holder.user} drives it", f"orch cancel {run_id}"))
+    return lock
+
+
 def standings(home: Home) -> list[Standing]:
     """Every run of a home, newest first."""
     ledger = Ledger.open(home.root)
@@ -68,10 +78,7 @@ def standing_of(home: Home, text: str) -> Standing:
         ledger.close()
 
 
-def _standing(home: Home, summary: object) -> Standing:
-    from orchestrator.store.ledger import RunSummary  # noqa: PLC0415
-
-    assert isinstance(summary, RunSummary)
+def _standing(home: Home, summary: RunSummary) -> Standing:
     holder = run_lock(home, summary.run.run_id).holder()
     return Standing(
         run_id=summary.run.run_id,

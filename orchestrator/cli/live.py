@@ -16,6 +16,7 @@ from orchestrator.app.phones import chosen_phones
 from orchestrator.app.prepare import OnPhone, expand_all
 from orchestrator.app.resuming import resume
 from orchestrator.app.site import Site, able_phones, carry_on, tool_for
+from orchestrator.app.standing import drive
 from orchestrator.app.wish import Wish
 from orchestrator.cli.answer import finish
 from orchestrator.cli.progress import Progress
@@ -69,6 +70,7 @@ def go(  # noqa: PLR0913 - the options of one command
         able = able_phones(phones, tool, site)
         ready = Ready(wish=wish, workshop=workshop, tool=tool, phones=able, command=command)
         farm = begin(ready, site)
+        drive(home, farm.run_id)
         return _follow(farm, site, progress, strict=strict, all_tables=all_tables)
     finally:
         ledger.close()
@@ -80,7 +82,9 @@ def go_on(run: str, home: Home, *, adb_port: int, slots: int, strict: bool, all_
     ledger = Ledger.open(home.root)
     try:
         site = Site(home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots)
-        found = resume(ledger.find_run(run), site)
+        run_id = ledger.find_run(run)
+        drive(home, run_id)
+        found = resume(run_id, site)
         if found.farm is None:
             say(f"{found.run_id} is finished: nothing is left to run")
             return int(ExitCode.DONE)

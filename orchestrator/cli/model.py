@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestrator.cli.options import HomeOption, JsonOption
 from orchestrator.errors import ExitCode
 from orchestrator.home import home_at
+
+if TYPE_CHECKING:
+    from orchestrator.app.modelling import Made
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, help="Build a model's variants and say what each changed."
@@ -31,11 +35,23 @@ def build(
 ) -> int:
     """Build variants onto the shelf: each level and style, checked, with operators before and after."""
     from orchestrator.app.modelling import build_all  # noqa: PLC0415 - the builder is loaded when called
-    from orchestrator.report.variants_text import render_variants  # noqa: PLC0415
 
     built = build_all(things, recipe, dim, home_at(home))
     if as_json:
         typer.echo(json.dumps([one.as_dict() for one in built], indent=2))
     else:
-        typer.echo(render_variants(built), nl=False)
+        typer.echo(_table(built), nl=False)
     return int(ExitCode.DONE)
+
+
+def _table(built: Sequence[Made]) -> str:
+    from orchestrator.report.lines import line, rendered  # noqa: PLC0415
+    from orchestrator.report.variants_text import variant_lines  # noqa: PLC0415
+
+    lines = []
+    for model in dict.fromkeys(one.model for one in built):
+        mine = [one for one in built if one.model == model]
+        lines.append(line(model))
+        lines += variant_lines([one.as_row(mine) for one in mine if one.variant is not None], 80)
+        lines += [line(f"  {one.recipe}: {one.reason}") for one in mine if one.variant is None]
+    return rendered(lines, colour=False)

@@ -81,8 +81,7 @@ def _outcome(work: Work, folder: TrialFolder) -> tuple[Measured | Failed, Calibr
     if work.purpose is not Purpose.CALIBRATE:
         return Measured(figures=_figures(reading)), None, reading.in_force
     if not reading.iterations or not reading.mean_s:
-        error = ReportUnreadable("no count or mean in a calibration's output")
-        return failed(error), None, reading.in_force
+        return failed(ReportUnreadable("no count or mean in a calibration's output")), None, reading.in_force
     return Measured(figures=None), Calibration(reading.iterations, reading.mean_s), reading.in_force
 
 
