@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from android_runner.block import TrialFolder, TrialTask
@@ -37,8 +38,9 @@ def attempt_of(
 
     Raises StoreError when the evidence can't be kept: nothing is then recorded of the attempt.
     """
-    kept: Mapping[str, str] = evidence.keep_many(folder.files)
-    outcome, calibration, in_force = _outcome(placed.work, folder)
+    readable = _second_names(folder)
+    kept = evidence.keep_many(folder.files)
+    outcome, calibration, in_force = _outcome(placed.work, readable)
     work = placed.work
     record = AttemptRecord(
         attempt_id=digest_of([placed.block_id, placed.task.task_id])[:20],
@@ -71,6 +73,16 @@ def attempt_of(
         adopted=placed.adopted,
     )
     return record, WorkEnded(work, outcome, calibration)
+
+
+def _second_names(folder: TrialFolder) -> TrialFolder:
+    """The same files under second names: the evidence store moves the first ones away."""
+    files = {}
+    for name, path in folder.files.items():
+        second = path.with_name(f"{path.name}.read")
+        os.link(path, second)
+        files[name] = second
+    return replace(folder, files=files)
 
 
 def _outcome(work: Work, folder: TrialFolder) -> tuple[Measured | Failed, Calibration | None, Mapping[str, str]]:
