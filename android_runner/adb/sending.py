@@ -23,6 +23,7 @@ from android_runner.adb.translate import words
 from android_runner.deadline import Deadline
 from android_runner.device import PhonePath, PushedFile, PushItem, ShellResult, quoted
 from android_runner.errors import HostileAnswer, LinkLost, PhoneRefused, TransferCorrupt
+from android_runner.phone_digest import DIGEST_TOOL, NO_DIGEST_TOOL, digest_lines
 
 _PACKETS = 16
 _SLOT = 8 + DATA_BYTES
@@ -30,16 +31,8 @@ _HEAD = struct.Struct("<4sI")
 _REGULAR = 0o100000
 _COMMAND_BYTES = 40_000
 """Bound on one shell command's text; more files than fit are finished in several."""
-NO_DIGEST_TOOL, DIGEST_DIFFERS = 97, 98
-"""Exit codes of the finishing command, outside of what `mv` and `chmod` use."""
-
-DIGEST_TOOL = (
-    "H=; for c in sha256sum 'toybox sha256sum' 'busybox sha256sum'; do "
-    '$c </dev/null >/dev/null 2>&1 && { H=$c; break; }; done; [ -n "$H" ] || '
-    f"{{ echo 'no sha256sum, not in toybox or busybox either' >&2; exit {NO_DIGEST_TOOL}; }}; "
-)
-"""Shell text that finds the digest tool and leaves it in `$H` (to be used unquoted)."""
-_DIGEST_LINE = re.compile(rb"^\\?([0-9a-f]{64})[ \t]", re.M)
+DIGEST_DIFFERS = 98
+"""Exit code of the finishing command, outside of what `mv` and `chmod` use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +73,7 @@ def send_parts(session: SyncSession, serial: str, parts: Sequence[Part], deadlin
     """
     sent: list[Sent] = []
     acknowledged = 0
+    mtime_s = int(deadline.clock.now().timestamp()) & 0xFFFFFFFF
     with ThreadPoolExecutor(1) as hasher:
         for part in parts:
             session.stream.send(_opening(part), deadline)
@@ -91,7 +85,7 @@ def send_parts(session: SyncSession, serial: str, parts: Sequence[Part], deadlin
                 size += sum(map(len, payload))
                 _send_watching(session, serial, packets, part, deadline)
             _after(hashing, None)
-            session.stream.send(_HEAD.pack(b"DONE", 0), deadline)
+            session.stream.send(_HEAD.pack(b"DONE", mtime_s), deadline)
             sent.append(Sent(part, size, digest.hexdigest()))
             while acknowledged < len(sent) and session.stream.readable():
                 _acknowledge(session, serial, parts[acknowledged], deadline)
@@ -225,7 +219,7 @@ def _folder_text(one: Sent) -> str:
 
 def judged(serial: str, batch: Sequence[Sent], result: ShellResult) -> list[PushedFile]:
     """What the finishing command's answer says. Raises `TransferCorrupt`, `PhoneFull` or `PhoneRefused`."""
-    digests = [found.decode() for found in _DIGEST_LINE.findall(result.stdout)]
+    digests = [digest for digest, _ in digest_lines(result.stdout)]
     expected = [one.sha256 for one in batch]
     said = words(result.stderr)
     if result.exit_code == NO_DIGEST_TOOL:
