@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,7 +22,7 @@ _SOURCES = str(Path(__file__).resolve().parents[2])
 _TAIL_BYTES = 2000
 
 
-def do_jobs(jobs: Mapping[str, Job], processes: int) -> Iterator[tuple[str, str | None]]:
+def do_jobs(jobs: Mapping[str, Job], processes: int) -> Generator[tuple[str, str | None], None, None]:
     """Each job's id, as it ends, with None or why it was not done (`worker` says what a job is); first in, first begun.
 
     Closing the iterator early ends the workers. A job whose worker can't be started or dies is not done.
@@ -109,6 +109,7 @@ class _Worker:
             process, self._process = self._process, None
             if process is not None:
                 _end(process)
+            self._words.close()
 
 
 def _start(words: IO[bytes]) -> subprocess.Popen[str]:

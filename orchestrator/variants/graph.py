@@ -101,7 +101,7 @@ class Graph:
 def graph_digest(graph: Graph, format_name: str, opsets: Mapping[str, int]) -> str:
     """64 hex digits. Formats never share one: `-o` acts on `.onnx` and not on `.ort`. Raises ValueError on a cycle."""
     ports = [[(port.name, port.element_type, port.shape) for port in side] for side in (graph.inputs, graph.outputs)]
-    return _mark("model", format_name, sorted(opsets.items()), ports, _graph_mark(graph, {}, 0))
+    return _mark("model", str(format_name), sorted(opsets.items()), ports, _graph_mark(graph, {}, 0))
 
 
 def count_operators(graph: Graph) -> tuple[tuple[str, int], ...]:

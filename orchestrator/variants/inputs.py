@@ -226,6 +226,6 @@ def _elements(path: Path, tensor: Any, wanted: _Wanted) -> Elements:
     if wanted.element_type == "string":
         return [bytes(text) for text in tensor.string_data]
     try:
-        return bytes(numpy_helper.to_array(tensor).tobytes()) if not tensor.raw_data else bytes(tensor.raw_data)
+        return bytes(numpy_helper.to_array(tensor).tobytes())
     except (ValueError, TypeError) as error:
         raise UsageError(Problem(shown(path), f"its elements can't be read: {error}", "save it again")) from error

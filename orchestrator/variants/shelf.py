@@ -21,7 +21,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -191,13 +191,14 @@ def build_variants(
         else:
             found[request] = variant
             tell(variant)
-    for variant_id, error in _built(missing, shelf, processes or os.cpu_count() or 1):
-        request = missing[variant_id]
-        lost = VariantError(error or f"{request[1].name}: not on the shelf although it was just built")
-        result = (shelf.find(*request) if error is None else None) or lost
-        same = [item for item in asked if not isinstance(item, VariantError) and variant_id_of(*item) == variant_id]
-        found |= {item: _of_model(result, item[0]) for item in same}
-        tell(result)
+    with contextlib.closing(_built(missing, shelf, processes or os.cpu_count() or 1)) as outcomes:
+        for variant_id, error in outcomes:
+            request = missing[variant_id]
+            lost = VariantError(error or f"{request[1].name}: not on the shelf although it was just built")
+            result = (shelf.find(*request) if error is None else None) or lost
+            same = [item for item in asked if not isinstance(item, VariantError) and variant_id_of(*item) == variant_id]
+            found |= {item: _of_model(result, item[0]) for item in same}
+            tell(result)
     return [item if isinstance(item, VariantError) else found[item] for item in asked]
 
 
@@ -213,7 +214,9 @@ def _resolved(model: Model, recipe: Recipe, dims: Dims) -> Request | VariantErro
         return VariantError(f"{recipe.name}: {error}")
 
 
-def _built(missing: Mapping[str, Request], shelf: Shelf, processes: int) -> Iterator[tuple[str, str | None]]:
+def _built(
+    missing: Mapping[str, Request], shelf: Shelf, processes: int
+) -> Generator[tuple[str, str | None], None, None]:
     """Have workers build, the largest models first, so that no core waits long for the other at the end."""
     if missing:
         shelf.sweep()
