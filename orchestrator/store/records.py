@@ -100,8 +100,10 @@ class BlockRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRecord:
-    """One try at a trial. `evidence` maps a file's name to its digest in the evidence store; `argv` is the exact
-    command; `in_force` what the runtime said it set, where it did; times are the phone's uptime in seconds."""
+    """One try at a trial. `number` counts the tries at one trial from 1; 0 leaves the counting to the ledger. A
+    calibration belongs to no trial: its `trial_id` is not looked at. `evidence` maps a file's name to its digest in
+    the evidence store; `argv` is the exact command; `in_force` what the runtime said it set, where it did; times are
+    the phone's uptime in seconds."""
 
     attempt_id: str
     trial_id: str
@@ -133,3 +135,81 @@ class AttemptRecord:
     script_digest: str = ""
     adopted: bool = False
     """The phone finished it alone; a later process found it."""
+
+
+class TrialState(StrEnum):
+    """Where a planned trial stands; all but `planned` are ends, and a trial has one."""
+
+    PLANNED = "planned"
+    MEASURED = "measured"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRow:
+    """A planned trial as the ledger has it. `outcome` is None while it is open; `attempt_id` names the one attempt that
+    counts, None when none measured."""
+
+    trial: Trial
+    trial_id: str
+    state: TrialState
+    outcome: Outcome | None
+    attempt_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """planned = measured + failed + skipped + open, always."""
+
+    planned: int
+    measured: int
+    failed: int
+    skipped: int
+
+    @property
+    def open(self) -> int:
+        """Trials that have no end yet."""
+        return self.planned - self.measured - self.failed - self.skipped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """A run at a glance. `ended_at` is None while it runs, or when its process was cut off."""
+
+    run: RunRecord
+    state: RunState
+    counts: Counts
+    started_at: datetime
+    ended_at: datetime | None
+
+    @property
+    def planned(self) -> int:
+        """Trials asked for."""
+        return self.counts.planned
+
+    @property
+    def measured(self) -> int:
+        """Trials with figures, or with their trace."""
+        return self.counts.measured
+
+    @property
+    def failed(self) -> int:
+        """Trials tried in vain."""
+        return self.counts.failed
+
+    @property
+    def skipped(self) -> int:
+        """Trials not tried to their end."""
+        return self.counts.skipped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRecord:
+    """A line of a run's history: nothing that was written before is lost when a state changes."""
+
+    seq: int
+    at: datetime
+    kind: str
+    trial_id: str | None
+    detail: str

@@ -1,0 +1,173 @@
+"""Evidence: raw bytes in files under their own digest, `evidence/ab/<sha256>`, durable before anybody reads them.
+
+A file is written beside its place, flushed to disk, then renamed; so what has its name is whole. Larger texts lie
+gzipped as `<sha256>.gz`; the digest is that of the content.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import re
+import secrets
+import shutil
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+from orchestrator.digest import digest_of_file
+from orchestrator.errors import StoreError
+
+GZIP_FROM_BYTES = 64 * 1024
+MAX_FILE_BYTES = 4 * 1024**3
+_SAMPLE_BYTES = 4096
+_GZIP_LEVEL = 3
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class EvidenceStore:
+    """The evidence of a home. Any number of threads and processes may keep and read at once."""
+
+    def __init__(self, home: Path) -> None:
+        self.directory = home / "evidence"
+
+    def keep_bytes(self, data: bytes) -> str:
+        """Keep `data`; its sha256. Raises StoreError."""
+        sha256 = hashlib.sha256(data).hexdigest()
+        try:
+            if self._place(sha256) is None:
+                self._write(io.BytesIO(data), sha256, gzipped=_worth_gzip(data[:_SAMPLE_BYTES], len(data)))
+        except OSError as error:
+            raise _not_kept(f"{len(data)} bytes", error) from error
+        return sha256
+
+    def keep(self, path: Path) -> str:
+        """Keep a file; the sha256 of its content. It is moved away from `path`, and gone there afterwards.
+
+        Raises StoreError: it can't be read, can't be written, or is larger than anything a phone gives.
+        """
+        return self.keep_many({"file": path})["file"]
+
+    def keep_many(self, files: Mapping[str, Path]) -> dict[str, str]:
+        """Keep several files, as `keep` does; sha256 by the given name. All are on disk when it returns."""
+        kept: dict[str, str] = {}
+        folders: set[Path] = set()
+        for name, path in files.items():
+            try:
+                kept[name] = self._take(path, folders)
+            except OSError as error:
+                raise _not_kept(str(path), error) from error
+        for folder in folders:
+            _flush_folder(folder)
+        return kept
+
+    def _take(self, path: Path, folders: set[Path]) -> str:
+        """Bring one file to its place; the folders whose entries must be flushed are added to `folders`."""
+        size_bytes = path.stat(follow_symlinks=False).st_size
+        if path.is_symlink() or not path.is_file():
+            raise StoreError(f"{path}: no plain file, so no evidence")
+        if size_bytes > MAX_FILE_BYTES:
+            raise StoreError(f"{path}: {size_bytes} bytes are more than evidence may have ({MAX_FILE_BYTES})")
+        sha256 = digest_of_file(path)
+        if self._place(sha256) is None:
+            with path.open("rb") as stream:
+                gzipped = _worth_gzip(stream.read(_SAMPLE_BYTES), size_bytes)
+            if gzipped or not self._move(path, sha256):
+                with path.open("rb") as stream:
+                    self._write(stream, sha256, gzipped=gzipped, flush_folder=False)
+        folders.update((self.directory / sha256[:2], self.directory))
+        path.unlink(missing_ok=True)
+        return sha256
+
+    def _move(self, path: Path, sha256: str) -> bool:
+        """Move within a file system, when it is one."""
+        target = self.directory / sha256[:2] / sha256
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.stat().st_dev != target.parent.stat().st_dev:
+            return False
+        with path.open("rb") as stream:
+            os.fsync(stream.fileno())
+        path.chmod(0o644)
+        path.replace(target)
+        return True
+
+    def _write(self, source: BinaryIO, sha256: str, *, gzipped: bool, flush_folder: bool = True) -> None:
+        folder = self.directory / sha256[:2]
+        folder.mkdir(parents=True, exist_ok=True)
+        part = folder / f".{secrets.token_hex(8)}.part"
+        try:
+            with part.open("wb") as stream:
+                if gzipped:
+                    with gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0, compresslevel=_GZIP_LEVEL) as z:
+                        shutil.copyfileobj(source, z)
+                else:
+                    shutil.copyfileobj(source, stream)
+                stream.flush()
+                os.fsync(stream.fileno())
+            part.replace(folder / (f"{sha256}.gz" if gzipped else sha256))
+        finally:
+            part.unlink(missing_ok=True)
+        if flush_folder:
+            _flush_folder(folder)
+            _flush_folder(self.directory)
+
+    def _place(self, sha256: str) -> Path | None:
+        """Where a digest's content lies, plain or gzipped."""
+        if not _DIGEST.fullmatch(sha256):
+            raise StoreError(f"{sha256[:80]!r} is no digest of evidence")
+        plain = self.directory / sha256[:2] / sha256
+        return next((path for path in (plain, plain.with_name(f"{sha256}.gz")) if path.is_file()), None)
+
+    def path(self, sha256: str) -> Path:
+        """The file that holds a digest's content, gzipped if its name ends in `.gz`. Raises StoreError."""
+        place = self._place(sha256)
+        if place is None:
+            raise StoreError(f"evidence {sha256} is missing from {self.directory}")
+        return place
+
+    def open(self, sha256: str) -> BinaryIO:
+        """The content as a stream. Raises StoreError when it is missing."""
+        place = self.path(sha256)
+        try:
+            return gzip.open(place, "rb") if place.suffix == ".gz" else place.open("rb")  # type: ignore[return-value]
+        except OSError as error:
+            raise StoreError(f"evidence {sha256} can't be read: {error.strerror or error}") from error
+
+    def read(self, sha256: str, max_bytes: int = MAX_FILE_BYTES) -> bytes:
+        """The content. Raises StoreError: missing, damaged (the digest differs), or more than `max_bytes`."""
+        try:
+            with self.open(sha256) as stream:
+                data = stream.read(max_bytes + 1)
+        except (OSError, EOFError, zlib.error) as error:
+            raise StoreError(f"evidence {sha256} is damaged: {error}") from error
+        if len(data) > max_bytes:
+            raise StoreError(f"evidence {sha256} has more than {max_bytes} bytes")
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise StoreError(f"evidence {sha256} is damaged: its content has another digest")
+        return data
+
+
+def _worth_gzip(sample: bytes, size_bytes: int) -> bool:
+    """Text over 64 KiB; what has NULs or is no UTF-8 is not text."""
+    if size_bytes <= GZIP_FROM_BYTES or b"\0" in sample:
+        return False
+    try:
+        sample.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start >= len(sample) - 3
+    return True
+
+
+def _flush_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _not_kept(what: str, error: OSError) -> StoreError:
+    return StoreError(f"evidence {what} can't be kept: {error.strerror or error}")
