@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from android_runner.capabilities import Capabilities
 from android_runner.facts import PhoneFacts
 from android_runner.ort import OrtVersion
-from android_runner.phone import script_digest
+from android_runner.phone.listing import script_digest
 from orchestrator import __version__
 from orchestrator.app.binary import Tool
 from orchestrator.app.phones import Phone, claim

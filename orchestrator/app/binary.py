@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from android_runner.staging import StageFile, StageUnit
-
 from android_runner.elf import BinaryFile, inspect_binary, missing_libraries
 from android_runner.errors import BinaryUnusable
 from android_runner.facts import PhoneFacts
 from android_runner.ort import OrtVersion
+from android_runner.staging import StageFile, StageUnit
 from orchestrator.digest import digest_of, digest_of_file
 from orchestrator.errors import Problem, UsageError
 from orchestrator.farm.kit import BINARY_NAME

@@ -41,7 +41,7 @@ def estimate(wish: Wish, workshop: Workshop, tool: Tool, expansions: Mapping[str
         variant.variant_id: variant.size_bytes for variant in workshop.variants.values() if not isinstance(variant, str)
     }
     inputs = {one.digest: one.size_bytes for _, one in workshop.models}
-    tool_bytes = sum(each.size_bytes for each in tool.unit.files)
+    tool_bytes = sum(each.size_bytes() for each in tool.unit.files)
     return Estimate(
         seconds_s=longest_s,
         bytes_a_phone=tool_bytes + sum(sizes[variant] + inputs[data] for variant, data in used.items()),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from android_runner.phone import script_digest
+from android_runner.phone.listing import script_digest
 from orchestrator.app.binary import Tool, kept_tool
 from orchestrator.app.phones import Phone, claim, real_phones, start_virtual
 from orchestrator.app.site import Site, able_phones, farm_for, kits_for, open_ids, script_unit

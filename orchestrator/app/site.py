@@ -8,14 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from android_runner.staging import StageFile, StageUnit, stage
-
 from android_runner.block import ORCH_DIR
 from android_runner.capabilities import Capabilities, probe
 from android_runner.deadline import Clock, Deadline, SystemClock
 from android_runner.errors import RunnerError
 from android_runner.facts import PhoneFacts
-from android_runner.phone import script_digest, script_source
+from android_runner.phone.listing import script_digest, script_source
+from android_runner.staging import StageFile, StageUnit, stage
 from orchestrator.app.binary import Tool, given_tool, stand_in
 from orchestrator.app.phones import Phone
 from orchestrator.app.wish import Kept, Wish

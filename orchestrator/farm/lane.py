@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from android_runner.lease import take_lease
-from android_runner.staging import stage
-
 from android_runner.block import Block, Ending
 from android_runner.deadline import Clock, Deadline
 from android_runner.device import Device
 from android_runner.errors import LinkError, RunnerError, SettingRefused
+from android_runner.lease import take_lease
 from android_runner.run import BlockControl, BlockReport, Pace, clean_block, follow_block, start_block
+from android_runner.staging import stage
 from orchestrator.farm.attempts import Placed, attempt_of
 from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, failed, staged, task_of, units_for
 from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneUp, Work, WorkEnded
@@ -200,12 +199,14 @@ class Lane:
         units = units_for(order.next_cases, self.kit.materials)
         if not units or self.control.stop_asked:
             return None
+        present = [self.kit.materials.script, self.kit.materials.binary, *units_for(order.works, self.kit.materials)]
+        in_use = [unit.digest for unit in present]
 
         def carry() -> None:
             # What fails here fails again, and is reported, when the block that needs it is given.
             try:
                 device = self.kit.source()
-                report = stage(device, units, deadline=Deadline.after(STAGE_DEADLINE_S, self.clock))
+                report = stage(device, units, deadline=Deadline.after(STAGE_DEADLINE_S, self.clock), keep=in_use)
             except RunnerError:
                 return
             self.post(Staged(self.kit.phone, report.pushed_bytes))
