@@ -24,8 +24,10 @@ CHUNK_BYTES = 1 << 20
 
 _EVENT = re.compile(
     rb'\{"cat" : "(\w{1,32})","pid" :-?\d{1,18},"tid" :(-?\d{1,18}),"dur" :(-?\d{1,18}),"ts" :(-?\d{1,18}),"ph" : "X",'
-    rb'"name" :"(.*?)","args" : \{'
+    rb'"name" :"([^"]*|.*?)","args" : \{'
 )
+_OP_NAME = b'"op_name" : "'
+_PROVIDER = b'"provider" : "'
 
 
 @dataclass(slots=True)
@@ -59,7 +61,7 @@ class TraceEvents:
 
     def __init__(self) -> None:
         self.nodes: dict[tuple[bytes, bytes, bytes], NodeSums] = {}
-        self.ended: dict[int, list[Ended]] = {}
+        self.ended: dict[bytes, list[Ended]] = {}
         self.run: list[tuple[NodeSums, int, int]] = []
         self.runs_us: list[int] = []
         self.session: dict[str, int] = {}
@@ -75,11 +77,10 @@ class TraceEvents:
             category, tid, dur, start, name = found.groups()
             self.events += 1
             if category != b"Node":
-                self.other(name.decode("utf-8", errors="replace"), int(tid), int(start), int(dur))
+                self.other(name.decode("utf-8", errors="replace"), tid, int(start), int(dur))
             elif name.endswith(b"_kernel_time"):
-                args = found.end()
-                key = (name, _argument(line, b'"op_name" : "', args), _argument(line, b'"provider" : "', args))
-                self.node(key, int(tid), int(start), int(dur))
+                key = (name, _argument(line, _OP_NAME), _argument(line, _PROVIDER))
+                self.node(key, tid, int(start), int(dur))
         elif (bare := line.strip()) == b"]":
             self.closed = True
         elif bare not in (b"", b"["):
@@ -90,7 +91,7 @@ class TraceEvents:
         try:
             event: Any = orjson.loads(line.removesuffix(b","))
             name, args = str(event["name"]), event.get("args") or {}
-            tid, start_us, dur_us = int(event.get("tid", 0)), int(event["ts"]), int(event["dur"])
+            tid, start_us, dur_us = b"%d" % int(event.get("tid", 0)), int(event["ts"]), int(event["dur"])
             op_name, provider = (str(args.get(key, "")).encode(errors="replace") for key in ("op_name", "provider"))
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
             self.unread += 1
@@ -101,7 +102,7 @@ class TraceEvents:
         elif name.endswith("_kernel_time"):
             self.node((orjson.dumps(name)[1:-1], op_name, provider), tid, start_us, dur_us)
 
-    def node(self, key: tuple[bytes, bytes, bytes], tid: int, start_us: int, dur_us: int) -> None:
+    def node(self, key: tuple[bytes, bytes, bytes], tid: bytes, start_us: int, dur_us: int) -> None:
         """A node ended: count it when its run has ended too."""
         if not (0 <= dur_us < MAX_US and 0 <= start_us < MAX_US) or len(self.run) >= MAX_EVENTS:
             self.unread += 1
@@ -112,7 +113,9 @@ class TraceEvents:
                 self.problems[f"more than {MAX_NODES} nodes: the others are left out"] = None
                 return
             node = self.nodes[key] = NodeSums()
-        ended = self.ended.setdefault(tid, [])
+        ended = self.ended.get(tid)
+        if ended is None:
+            ended = self.ended[tid] = []
         inside_us = 0
         if ended and ended[-1][0] >= start_us:
             for _, time_us, body in _take_since(ended, start_us):
@@ -120,9 +123,9 @@ class TraceEvents:
                 for each in body if isinstance(body, tuple) else ():
                     each.in_body = True
         ended.append((start_us, dur_us, node))
-        self.run.append((node, dur_us, max(0, dur_us - inside_us)))
+        self.run.append((node, dur_us, dur_us - inside_us if inside_us < dur_us else 0))
 
-    def other(self, name: str, tid: int, start_us: int, dur_us: int) -> None:
+    def other(self, name: str, tid: bytes, start_us: int, dur_us: int) -> None:
         """A session's event ended: a run, the executor of a graph or body, or a step of loading."""
         if not 0 <= dur_us < MAX_US:
             self.unread += 1
@@ -152,10 +155,10 @@ def _nodes_of(ended: Iterable[Ended]) -> tuple[NodeSums, ...]:
     return tuple(node for _, _, what in ended for node in (what if isinstance(what, tuple) else (what,)))
 
 
-def _argument(line: bytes, key: bytes, start: int) -> bytes:
-    """The text behind `key`; operators and providers have no quotes in their names."""
-    at = line.find(key, start)
-    return b"" if at < 0 else line[at + len(key) : line.find(b'"', at + len(key))]
+def _argument(line: bytes, key: bytes) -> bytes:
+    """The text behind `key`, the last in the line (names stand before all arguments); it has no quotes in it."""
+    at = line.rfind(key)
+    return line[at + len(key) :].split(b'"', 1)[0] if at >= 0 else b""
 
 
 def bounded_lines(chunks: Iterable[bytes], reader: TraceEvents) -> Iterator[bytes]:
