@@ -1,10 +1,10 @@
 """The one composition: start a block on a phone, follow it, pull what it left.
 
-    start_block(device, block, script, deadline=…)              detached; the prompt is back in milliseconds
-    standing(device, block, deadline=…) -> Standing             for resume: what became of a block started earlier
+    start_block(device, block, script, deadline=…)                detached; the prompt is back in milliseconds
+    standing(device, block, deadline=…) -> Standing               for resume: what became of a block started earlier
     follow_block(source, block, collect_dir=…, …) -> BlockReport  waits for its end, survives lost links, pulls
-    clean_block(device, block, deadline=…)                      when the results are safe on the host
-    sweep(device, deadline=…) -> list[str]                      ends what is left of a dead run, and says what that was
+    clean_block(device, block, deadline=…)                        when the results are safe on the host
+    sweep(device, deadline=…) -> list[str]                        ends what is left of a dead run, and says what it was
 
 `follow_block` may be called for a block in any standing. `source` gives the phone as it can be reached now, or raises
 `LinkError`; between losing the link and giving up pass `Pace.lost_after_s` seconds.
@@ -12,19 +12,49 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
-from android_runner.device import Device
+from android_runner.block import Block, BlockReport
+from android_runner.collect import OF_THE_BLOCK, collect
+from android_runner.deadline import Clock, Deadline
+from android_runner.device import Device, PhonePath, PushItem, quoted
+from android_runner.errors import HostileAnswer, LeaseLost, PhoneRefused
+from android_runner.facts import cleaned
+from android_runner.following import (
+    BlockControl,
+    DeviceSource,
+    Follower,
+    Line,
+    Pace,
+    Progress,
+    probe,
+    read_journal,
+)
+from android_runner.phone.commands import end_command, read_ended, start_command
+from android_runner.phone.journal import parse_journal
+from android_runner.phone.listing import render_list
 
-DeviceSource = Callable[[], Device]
-"""The phone as it can be reached now; raises `LinkError` while it can't."""
+__all__ = [
+    "BlockControl",
+    "DeviceSource",
+    "Pace",
+    "Progress",
+    "Standing",
+    "clean_block",
+    "follow_block",
+    "standing",
+    "start_block",
+    "sweep",
+]
+
+START_S = 15.0
+"""How long the script may take until its journal stands."""
+_START_POLL_S = 0.01
 
 
 class Standing(StrEnum):
-    """What became of a block that was started at some time."""
+    """What became of a block: its script lives, has ended, never began, or died without an end (TORN)."""
 
     RUNNING = "running"
     ENDED = "ended"
@@ -32,39 +62,103 @@ class Standing(StrEnum):
     TORN = "torn"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """How often the phone is asked, how long one answer may take, how long a lost phone is waited for (seconds)."""
+def start_block(device: Device, block: Block, script: PhonePath, *, deadline: Deadline) -> None:
+    """Push the list, start `script` (a staged `run_block.sh`) detached, return once it runs.
 
-    poll_s: float = 0.2
-    answer_s: float = 10.0
-    pull_s: float = 300.0
-    silence_s: float = 5.0
-    lost_after_s: float = 600.0
+    A block that runs already is left alone; one that was torn goes on behind its last trial. Raises `LeaseLost` when a
+    higher epoch holds the phone, `PhoneRefused` when the script does not come up, `LinkError`, `StagingError`;
+    ValueError for a block that can't be written down.
+    """
+    device.push([PushItem(render_list(block), block.directory / "list")], deadline=deadline)
+    device.shell(start_command(block, script), deadline=deadline, max_output_bytes=64 * 1024)
+    limit = deadline.clip(START_S)
+    answers = [block.directory / name for name in ("started", "refused")]
+    while True:
+        started, refused = device.stat(answers, deadline=deadline)
+        if started is not None:
+            return
+        if refused is not None:
+            _refused(device, block, deadline)
+            return
+        if limit.passed():
+            deadline.check(f"{device.serial}: start of block {block.block_id}")
+            said = _text(device, block.directory / "log", deadline)
+            raise PhoneRefused(f"{device.serial}: block {block.block_id} does not start; the phone says: {said}")
+        limit.clock.sleep(_START_POLL_S)
 
 
-class BlockControl:
-    """Asks a followed block to end; safe to use from any thread, also before the block is followed."""
+def _refused(device: Device, block: Block, deadline: Deadline) -> None:
+    """Judge a refusal: a script that runs already is no failure."""
+    why = _text(device, block.directory / "refused", deadline)
+    if why.startswith("running "):
+        return
+    if why.startswith("lease "):
+        raise LeaseLost(
+            f"{device.serial}: another run holds this phone (epoch {why.removeprefix('lease ')}, ours is {block.epoch})"
+        )
+    raise PhoneRefused(f"{device.serial}: block {block.block_id} refused: {why}")
 
-    def __init__(self) -> None:
-        self._stop = threading.Event()
-        self._kill = threading.Event()
 
-    def stop(self) -> None:
-        """End after the trial that runs."""
-        self._stop.set()
+def _text(device: Device, path: PhonePath, deadline: Deadline) -> str:
+    try:
+        return cleaned((device.read(path, deadline=deadline, max_bytes=64 * 1024) or b"").decode(errors="replace"))
+    except HostileAnswer:
+        return "(more than can be shown)"
 
-    def kill(self) -> None:
-        """End the trial that runs, too."""
-        self._stop.set()
-        self._kill.set()
 
-    @property
-    def stop_asked(self) -> bool:
-        """Whether `stop` or `kill` was called."""
-        return self._stop.is_set()
+def standing(device: Device, block: Block, *, deadline: Deadline) -> Standing:
+    """What became of a block that some earlier process started. Raises `LinkError`."""
+    if probe(device, block, deadline).running:
+        return Standing.RUNNING
+    raw = read_journal(device, block, deadline)
+    if not raw:
+        return Standing.NEVER_STARTED
+    return Standing.ENDED if parse_journal(raw, block).ending is not None else Standing.TORN
 
-    @property
-    def kill_asked(self) -> bool:
-        """Whether `kill` was called."""
-        return self._kill.is_set()
+
+def follow_block(
+    source: DeviceSource,
+    block: Block,
+    *,
+    collect_dir: Path,
+    control: BlockControl,
+    clock: Clock,
+    pace: Pace | None = None,
+    on_progress: Progress | None = None,
+) -> BlockReport:
+    """Wait until the block has ended, pull what it left into `collect_dir`, say how each task ended.
+
+    A lost link costs waiting; raises `LinkLost` once the phone is given up (the block may still run there: its results
+    can be adopted later by following it again), `HostileAnswer`, OSError for local disks.
+    """
+    line = Line(source, clock, pace or Pace())
+    ended = Follower(line, block, control, on_progress).wait()
+    own = collect_dir / OF_THE_BLOCK
+    own.mkdir(parents=True, exist_ok=True)
+    (own / "journal").write_bytes(ended.raw)
+    folders, problems = line.insist(
+        lambda device: collect(device, block, ended.journal, collect_dir, Deadline.after(line.pace.pull_s, clock))
+    )
+    damage = [f"journal: {ended.journal.damage}"] if ended.journal.damage else []
+    return BlockReport(
+        ending=ended.ending,
+        folders=tuple(folders),
+        not_started=tuple(task.task_id for task in block.tasks if task.task_id not in ended.journal.records),
+        problems=(*damage, *problems),
+    )
+
+
+def clean_block(device: Device, block: Block, *, deadline: Deadline) -> None:
+    """Remove the block's folder, after all its results are safe on the host. Raises `PhoneRefused`, `LinkError`."""
+    result = device.shell(f"rm -rf {quoted(block.directory)}", deadline=deadline, max_output_bytes=64 * 1024)
+    if result.exit_code:
+        said = cleaned(result.stderr.decode("utf-8", errors="replace"))
+        raise PhoneRefused(f"{device.serial}: block {block.block_id} can't be removed; the phone says: {said}")
+
+
+def sweep(device: Device, *, deadline: Deadline) -> list[str]:
+    """End every process that any block left on this phone; returns what was ended, a sentence each.
+
+    Only for a phone that is ours now: a block of a live run would be ended, too. Raises `LinkError`.
+    """
+    return read_ended(device.shell(end_command(None), deadline=deadline, max_output_bytes=256 * 1024).text())
