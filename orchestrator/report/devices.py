@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-from orchestrator.report.lines import Line, Span, joined, left, line, paragraph, rendered, right, widest
+from orchestrator.report.lines import Line, Span, joined, left, line, middle, paragraph, rendered, right, widest
 from orchestrator.report.numbers import NOTHING, plural
 
 _STATE_STYLE = {"ready": "good", "busy": "warn", "cooling": "warn"}
@@ -37,13 +37,18 @@ class DeviceRow:
     confinement: str = ""
     shell: str = ""
 
+    def as_dict(self) -> dict[str, object]:
+        """The same fields by name, for JSON."""
+        return asdict(self)
+
 
 def render_devices(rows: Sequence[DeviceRow], *, width: int = 80, colour: bool = False) -> str:
-    """The table of phones at `width` cells (80 at least for all its columns), each unusable one with its mend."""
+    """The table of phones at `width` cells (80 at least), each unusable one with its mend."""
     if not rows:
         return rendered([line("no phone; orch run --device virtual starts a virtual one")], colour=colour)
+    width = max(width, 80)
     lines: list[Line] = []
-    widths = _widths(rows, max(width, 80))
+    widths = _widths(rows, width)
     real = [row for row in rows if not row.virtual]
     lines.append(_heads(widths))
     for row in real:
@@ -70,6 +75,9 @@ def _widths(rows: Sequence[DeviceRow], width: int) -> dict[str, int]:
         "state": widest((row.state for row in rows), least=8, most=18),
         "where": widest((row.where for row in rows), least=5, most=8) if any(row.where for row in rows) else 0,
     }
+    for key, least in (("model", 8), ("state", 12), ("where", 5)):
+        missing = sum(widths.values()) + 32 + 8 - width
+        widths[key] -= min(max(missing, 0), max(widths[key] - least, 0))
     room = width - sum(widths.values()) - 32
     return {**widths, "serial": widest((row.serial for row in rows), least=6, most=max(room, 6))}
 
@@ -86,7 +94,8 @@ def _row(row: DeviceRow, widths: dict[str, int], width: int) -> list[Line]:
     celsius = NOTHING if row.battery_c is None else f"{row.battery_c:.0f}"
     battery = NOTHING if row.battery_percent is None else f"{row.battery_percent} %"
     names = (left(row.label, widths["label"]), left(row.device_model, widths["model"]))
-    front = f" {'  '.join(names)}  {left(row.serial, widths['serial'])}  {right(api, 3)}  {left(root, 4)}  "
+    serial = left(middle(row.serial, widths["serial"]), widths["serial"])
+    front = f" {'  '.join(names)}  {serial}  {right(api, 3)}  {left(root, 4)}  "
     style = _STATE_STYLE.get(row.state.split(" ")[0].rstrip(","), "good" if row.usable else "bad")
     end = f"  {right(celsius, 3)}  {right(battery, 5)}  {left(row.where, widths['where'])}"
     lines = [line(front, Span(left(row.state, widths["state"]), style), end)]

@@ -89,6 +89,20 @@ def fit(text: str, width: int) -> str:
     return kept + ELLIPSIS if width > 0 else ""
 
 
+def middle(text: str, width: int) -> str:
+    """`text` made harmless and cut to `width` cells in its middle: of a serial or a port the end tells most."""
+    clean = shown(text)
+    if cell_len(clean) <= width:
+        return clean
+    tail = ""
+    for char in reversed(clean):
+        if cell_len(tail) + cell_len(char) > (width - 1) * 2 // 3:
+            break
+        tail = char + tail
+    head = fit(clean, width - cell_len(tail))
+    return head + tail
+
+
 def left(text: str, width: int) -> str:
     """`text` in exactly `width` cells, at the left; cut where it is longer."""
     clean = fit(text, width)

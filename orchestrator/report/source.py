@@ -40,7 +40,7 @@ class RunFrames(Protocol):
 
     @property
     def trials(self) -> pd.DataFrame:
-        """trial, case, phone, model, row, also, twin_of, purpose, round, state, kind, message, reason."""
+        """trial, case, phone, model, row, also, twin_of, purpose, round, state, kind, message, reason, attempt."""
         ...
 
     @property
@@ -155,15 +155,19 @@ class Cell:
 
 
 def cells(trials: list[Row], attempts: list[Row]) -> list[Cell]:
-    """The timed trials by model, phone and case, in the order of the plan; of several attempts the last that measured.
+    """The timed trials by model, phone and case, in the order of the plan, each with the attempt that counts.
 
-    An attempt without a usable p50 (none, zero, infinite) does not count as a round.
+    That is the one the trial names, else the last that measured. A trial that is not `measured` counts none, nor does
+    an attempt without a usable p50 (none, zero, infinite).
     """
+    named = {text(row, "trial"): text(row, "attempt") for row in trials if text(row, "state") == "measured"}
     counted: dict[str, Row] = {}
     tried: dict[str, int] = {}
     for attempt in attempts:
         trial = text(attempt, "trial")
         tried[trial] = tried.get(trial, 0) + 1
+        if named.get(trial) not in ("", text(attempt, "attempt")):
+            continue
         if text(attempt, "outcome") == "measured" and (number(attempt, "p50_s") or 0.0) > 0.0:
             before = counted.get(trial)
             if before is None or (whole(before, "number") or 0) <= (whole(attempt, "number") or 0):

@@ -14,7 +14,7 @@ from orchestrator.report.summary import ModelSummary, PhoneAnswer, RunSummary, S
 from orchestrator.report.tally import outcome_words
 from orchestrator.report.variants_text import variant_lines
 
-MIN_WIDTH = 60
+MIN_WIDTH = 80
 SHELL_NOTE = "Measured by a shell process; an app in the foreground may differ."
 VIRTUAL_NOTE = "virtual: computed by this computer, says nothing of a phone's speed"
 MAX_DROPPED = 4
@@ -26,8 +26,8 @@ _STYLE = {Sureness.SURE: "good", Sureness.TIE: "warn", Sureness.NO_ANSWER: "bad"
 def render_terminal(summary: RunSummary, *, all_tables: bool = False, width: int = 80, colour: bool = False) -> str:
     """The whole answer as text: sentence, counts, a table of phones for each model, then settings phone by phone.
 
-    Without `all_tables` each model shows one phone's table, the first with an answer. `width` is in cells; below 60 it
-    is taken as 60.
+    Without `all_tables` each model shows one phone's table, the first with an answer. `width` is in cells; below 80 it
+    is taken as 80.
     """
     width = max(width, MIN_WIDTH)
     lines = paragraph(summary.headline, width, style="bold")
