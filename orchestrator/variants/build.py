@@ -95,6 +95,9 @@ def _save_session(source: Path, recipe: Recipe, target: Path) -> None:
     options.graph_optimization_level = wanted
     options.optimized_model_filepath = str(target)
     options.log_severity_level = _FATAL
+    options.intra_op_num_threads = 1  # other workers have the other cores
+    options.enable_cpu_mem_arena = False
+    options.add_session_config_entry("session.disable_prepacking", "1")  # for running, and nothing is run here
     options.add_session_config_entry("session.save_model_format", "ORT")
     options.add_session_config_entry("session.qdqisint8allowed", "0")
     if recipe.style is OptimizationStyle.RUNTIME:
