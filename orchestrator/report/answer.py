@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.report import stats
+from orchestrator.report.numbers import plural
 from orchestrator.report.source import Cell, Row, flag, number, text, whole
 from orchestrator.report.summary import PhoneAnswer, SettingRow, TwinDifference
 from orchestrator.report.tally import counts_of, marks_of, outcome_words, why_not_measured
@@ -97,7 +98,7 @@ def _row(cell: Cell, rank: stats.Rank | None, base_s: stats.Rounds | None) -> Se
     if figure is None:
         reason = why_not_measured(cell.trials)
     elif rank is None:
-        reason = f"{figure.n} valid {'round' if figure.n == 1 else 'rounds'}, {stats.MIN_ROUNDS} needed for a rank"
+        reason = f"{plural(figure.n, 'valid round')}, {stats.MIN_ROUNDS} needed for a rank"
     else:
         reason = ""
     iterations = [n for row in cell.measured.values() if (n := whole(row, "iterations")) is not None]
@@ -132,7 +133,9 @@ def _baseline(ranked: Sequence[Cell], own: Sequence[Cell], dropped: str) -> tupl
     default = _find(own, BASELINE)
     if default is not None:
         cell = own[default]
-        why = why_not_measured(cell.trials) if not cell.measured else f"{len(cell.measured)} valid rounds only"
+        why = (
+            why_not_measured(cell.trials) if not cell.measured else f"{plural(len(cell.measured), 'valid round')} only"
+        )
     else:
         why = dropped or "not in the plan"
     for name in _STAND_INS:
@@ -158,4 +161,5 @@ def _no_answer(own: Sequence[Cell], ranked: int) -> str:
         return f"of {len(trials)} trials {lost}"
     if ranked == 1:
         return "" if len(own) == 1 else f"only one setting has {stats.MIN_ROUNDS} valid rounds"
-    return f"{max(len(cell.measured) for cell in own)} rounds measured, {stats.MIN_ROUNDS} needed"
+    most = max(len(cell.measured) for cell in own)
+    return f"{plural(most, 'round')} measured, {stats.MIN_ROUNDS} needed"

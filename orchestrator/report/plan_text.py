@@ -129,12 +129,17 @@ def _case(case: PlanCase, at: int, width: int) -> list[Line]:
 
 
 def _dropped(dropped: Sequence[tuple[str, DroppedRow]], all_rows: bool, width: int) -> list[Line]:
+    """What was dropped: the same setting for the same reason is said once, with all its phones."""
     if not dropped:
         return []
-    lines: list[Line] = [(), line(f"dropped: {plural(len(dropped), 'setting')}, not trials")]
-    shown_rows = dropped if all_rows or len(dropped) <= MAX_DROPPED else dropped[:MAX_DROPPED]
-    for model, drop in shown_rows:
-        words = f"{model}: {drop.row}: {drop.reason} ({', '.join(drop.phones)})"
-        lines += paragraph(words, width, indent=2, hang=4)
-    hidden = len(dropped) - len(shown_rows)
-    return [*lines, line(f"  and {hidden} more: --all")] if hidden else lines
+    grouped: dict[tuple[str, str, str], list[str]] = {}
+    for model, drop in dropped:
+        labels = grouped.setdefault((model, drop.row, drop.reason), [])
+        labels += [label for label in drop.phones if label not in labels]
+    rows = list(grouped.items())
+    lines: list[Line] = [(), line(f"dropped: {plural(len(rows), 'setting')}, not trials")]
+    listed = rows if all_rows or len(rows) <= MAX_DROPPED else rows[:MAX_DROPPED]
+    for (model, row, reason), labels in listed:
+        lines += paragraph(f"{model}: {row}: {reason} ({', '.join(labels)})", width, indent=2, hang=4)
+    hidden = len(rows) - len(listed)
+    return [*lines, line(f"  and {hidden} more")] if hidden else lines

@@ -157,7 +157,7 @@ class Cell:
 def cells(trials: list[Row], attempts: list[Row]) -> list[Cell]:
     """The timed trials by model, phone and case, in the order of the plan, each with the attempt that counts.
 
-    That is the one the trial names, else the last that measured. A trial that is not `measured` counts none, nor does
+    That is the one the trial names, else the first that measured. A trial that is not `measured` counts none, nor does
     an attempt without a usable p50 (none, zero, infinite).
     """
     named = {text(row, "trial"): text(row, "attempt") for row in trials if text(row, "state") == "measured"}
@@ -170,7 +170,7 @@ def cells(trials: list[Row], attempts: list[Row]) -> list[Cell]:
             continue
         if text(attempt, "outcome") == "measured" and (number(attempt, "p50_s") or 0.0) > 0.0:
             before = counted.get(trial)
-            if before is None or (whole(before, "number") or 0) <= (whole(attempt, "number") or 0):
+            if before is None or (whole(before, "number") or 0) > (whole(attempt, "number") or 0):
                 counted[trial] = attempt
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in trials:
