@@ -54,7 +54,7 @@ def _rounds(row: ShownRow, detail: bool, width: int) -> list[Line]:
         words = [f"r{number} {word}" for number, word in sorted([*brief, *row.skipped])]
         return paragraph(joined(words, ", "), width, indent=6, style="dim")
     lines: list[Line] = []
-    for attempt in sorted(row.attempts, key=lambda one: (one.round, one.number)):
+    for attempt in sorted(row.attempts, key=lambda one: (one.purpose == "time", one.round, one.number)):
         lines += _attempt(attempt, decimals, width)
     for number, reason in row.skipped:
         lines += [(), line(f"round {number}: skipped, {reason}")]
@@ -66,7 +66,7 @@ def _brief(attempt: ShownAttempt, decimals: int) -> str:
 
 
 def _attempt(attempt: ShownAttempt, decimals: int, width: int) -> list[Line]:
-    kind = f"round {attempt.round}" if attempt.purpose == "time" else attempt.purpose
+    kind = _which(attempt)
     tried = f", attempt {attempt.number}" if attempt.number > 1 else ""
     if attempt.outcome == "measured":
         figures = f"p50 {ms(attempt.p50_s, decimals)} ms, p90 {ms(attempt.p90_s, decimals)} ms"
@@ -82,7 +82,10 @@ def _attempt(attempt: ShownAttempt, decimals: int, width: int) -> list[Line]:
     ]
     lines: list[Line] = [()]
     lines += paragraph(joined([f"{kind}{tried}: {words}", *extra]), width, style="bold", hang=2)
-    vitals = [f"{name} {before or '–'} → {after or '–'}" for name, before, after in attempt.vitals]
+    vitals = [
+        f"{name} {before}" if before == after else f"{name} {before or '–'} → {after or '–'}"
+        for name, before, after in attempt.vitals
+    ]
     lines += paragraph(joined(vitals), width, indent=2, hang=2) if vitals else []
     if attempt.evidence:
         names = [f"{name} {digest[:12]}" for name, digest in attempt.evidence]
@@ -90,6 +93,11 @@ def _attempt(attempt: ShownAttempt, decimals: int, width: int) -> list[Line]:
     for text in attempt.stderr:
         lines += paragraph(f"stderr: {text}", width, indent=2, hang=2) if first_line(text) else []
     return lines
+
+
+def _which(attempt: ShownAttempt) -> str:
+    """`round 3`, or the purpose of what is no timed round."""
+    return f"round {attempt.round}" if attempt.purpose == "time" else attempt.purpose
 
 
 def _command(argv: tuple[str, ...], width: int) -> list[Line]:
@@ -107,15 +115,15 @@ def _command(argv: tuple[str, ...], width: int) -> list[Line]:
 def _commands(row: ShownRow, width: int) -> list[Line]:
     """The exact command and the digests: once where all rounds have the same, else by round."""
     lines: list[Line] = []
-    commands: dict[tuple[str, ...], list[int]] = {}
-    shared: dict[tuple[str, str], list[int]] = {}
+    commands: dict[tuple[str, ...], list[str]] = {}
+    shared: dict[tuple[str, str], list[str]] = {}
     for attempt in row.attempts:
         if attempt.argv:
-            commands.setdefault(attempt.argv, []).append(attempt.round)
+            commands.setdefault(attempt.argv, []).append(_which(attempt))
         for pair in attempt.digests:
-            shared.setdefault(pair, []).append(attempt.round)
+            shared.setdefault(pair, []).append(_which(attempt))
     for argv, rounds in commands.items():
-        which = "" if len(commands) == 1 else f" of round {', '.join(map(str, rounds))}"
+        which = "" if len(commands) == 1 else f" of {', '.join(dict.fromkeys(rounds))}"
         lines += [(), line(f"command{which}"), *_command(argv, width)]
     same = [pair for pair, rounds in shared.items() if len(rounds) == len(row.attempts)]
     if same:

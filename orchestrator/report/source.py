@@ -40,7 +40,8 @@ class RunFrames(Protocol):
 
     @property
     def trials(self) -> pd.DataFrame:
-        """trial, case, phone, model, row, also, twin_of, purpose, round, state, kind, message, reason, attempt."""
+        """trial, case, phone, model, row, also, twin_of, purpose, round, state, kind, message, reason,
+        counted_attempt."""
         ...
 
     @property
@@ -160,7 +161,7 @@ def cells(trials: list[Row], attempts: list[Row]) -> list[Cell]:
     That is the one the trial names, else the first that measured. A trial that is not `measured` counts none, nor does
     an attempt without a usable p50 (none, zero, infinite).
     """
-    named = {text(row, "trial"): text(row, "attempt") for row in trials if text(row, "state") == "measured"}
+    named = {text(row, "trial"): text(row, "counted_attempt") for row in trials if text(row, "state") == "measured"}
     counted: dict[str, Row] = {}
     tried: dict[str, int] = {}
     for attempt in attempts:

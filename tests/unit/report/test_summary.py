@@ -160,7 +160,9 @@ def test_the_attempt_that_the_trial_names_counts():
     for row in list(made.attempts):
         made.attempts.append({**row, "attempt": row["attempt"] + "b", "number": 2, "p50_s": 0.004})
     for row in made.trials:
-        row["attempt"] = next(a["attempt"] for a in made.attempts if a["trial"] == row["trial"] and a["number"] == 2)
+        row["counted_attempt"] = next(
+            a["attempt"] for a in made.attempts if a["trial"] == row["trial"] and a["number"] == 2
+        )
     assert answer(made).rows[0].p50_s == 0.004
 
 
