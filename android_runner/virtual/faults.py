@@ -1,0 +1,120 @@
+"""What a virtual phone does wrong on purpose: a plan in `phones/<serialno>/faults.json`, looked at on every OPEN.
+
+No file, no faults. Keys are those of `FaultPlan`; a file that cannot be read as one is an error of whoever wrote it
+and ends the stream that met it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.dataclasses import dataclass
+
+_STRICT = ConfigDict(strict=True, extra="forbid")
+
+FAULTS_NAME = "faults.json"
+
+
+class ConnectFault(StrEnum):
+    """How a connection ends before it is a transport."""
+
+    UNAUTHORIZED = "unauthorized"
+    OFFLINE = "offline"
+
+
+class DropKind(StrEnum):
+    """Whose bytes are counted before the transport drops."""
+
+    PUSH = "push"
+    PULL = "pull"
+    SHELL = "shell"
+
+
+class ShellExit(StrEnum):
+    """What happens to shell v2's exit packet."""
+
+    MISSING = "missing"
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True, kw_only=True, config=_STRICT)
+class Drop:
+    """The transport drops once `after_bytes` of that kind of data have passed, the first `times` times."""
+
+    kind: DropKind
+    after_bytes: int
+    times: int = 1
+
+
+@dataclass(frozen=True, kw_only=True, config=_STRICT)
+class FaultPlan:
+    """Everything off by default.
+
+    `full_after_bytes`: pushes fail with ENOSPC after so many bytes of file data (each file counted alone).
+    `extra_names`: names that LIST adds, as they are. `stat_size_bytes`: the size STAT claims for every regular file.
+    `recv_size_bytes`: RECV sends so many bytes, cut or padded with zeros. `endless_output`: every shell command
+    prints for ever. `unplugged`: the phone takes no connection and drops the one it has.
+    """
+
+    connect: ConnectFault | None = None
+    drop: Drop | None = None
+    full_after_bytes: int | None = None
+    extra_names: tuple[str, ...] = ()
+    stat_size_bytes: int | None = None
+    recv_size_bytes: int | None = None
+    endless_output: bool = False
+    shell_exit: ShellExit | None = None
+    unplugged: bool = False
+
+
+NO_FAULTS = FaultPlan()
+
+
+def read_faults(phone_dir: Path) -> FaultPlan:
+    """The plan that lies in a phone's folder; raise `ValueError` (pydantic's) for a wrong one."""
+    try:
+        raw = (phone_dir / FAULTS_NAME).read_bytes()
+    except FileNotFoundError:
+        return NO_FAULTS
+    return TypeAdapter(FaultPlan).validate_json(raw)
+
+
+def write_faults(phone_dir: Path, plan: FaultPlan) -> None:
+    """Put a plan in place at once; `NO_FAULTS` takes it away."""
+    target = phone_dir / FAULTS_NAME
+    if plan == NO_FAULTS:
+        target.unlink(missing_ok=True)
+        return
+    fresh = target.with_suffix(".new")
+    fresh.write_text(json.dumps(dataclasses.asdict(plan)), encoding="utf-8")
+    fresh.replace(target)
+
+
+class FaultMeter:
+    """How often the present plan's drop has happened; a changed plan starts at zero."""
+
+    def __init__(self) -> None:
+        self._plan = NO_FAULTS
+        self._drops = 0
+
+    def see(self, plan: FaultPlan) -> FaultPlan:
+        """Take the plan that holds now."""
+        if plan != self._plan:
+            self._plan = plan
+            self._drops = 0
+        return plan
+
+    def drop_limit(self, kind: DropKind) -> int | None:
+        """After how many bytes of `kind` this stream drops the transport; None for never."""
+        drop = self._plan.drop
+        if drop is None or drop.kind is not kind or self._drops >= drop.times:
+            return None
+        return drop.after_bytes
+
+    def dropped(self) -> None:
+        """Count one."""
+        self._drops += 1

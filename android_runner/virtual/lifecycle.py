@@ -1,0 +1,243 @@
+"""Virtual phones from outside: start them, list them, end them.
+
+They live in processes of their own and outlive the one that started them. `up` leaves phones that live as they are;
+each daemon ends by itself after `idle_exit_s` without a stream and without a process left running on a phone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from android_runner.device import Serial
+from android_runner.errors import LinkLost
+from android_runner.profile import DeviceProfile, load_profile
+from android_runner.virtual.daemon import DOWN_NAME
+from android_runner.virtual.processes import spawn_detached
+from android_runner.virtual.root_tree import PROPERTY_DIR
+from android_runner.virtual.server import (
+    AdbServer,
+    connect_phone,
+    disconnect_phone,
+    locked,
+    running_server,
+    start_server,
+    stop_server_if_unused,
+)
+from android_runner.virtual.slots import LAUNCHER, write_slots
+from android_runner.virtual.state import PhoneRecord, Places, read_phone
+
+_END_TIMEOUT_S = 10.0
+DEFAULT_IDLE_EXIT_S = 600.0
+_SERIALNO = re.compile(r"virtual-[a-z0-9-]{1,40}-[0-9]{1,4}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VirtualPhone:
+    """One virtual phone. `serial` is the transport's name; `state` is `up` or `down`; `pid` its daemon (0: none)."""
+
+    serialno: str
+    serial: Serial
+    profile: str
+    pid: int
+    state: str
+    confinement: str
+    confinement_reason: str
+    shell: str
+
+
+def ensure_server(home: Path, adb_path: Path) -> AdbServer:
+    """The home's adb server, started if it is dead; phones that live are connected to it again.
+
+    Raises `LinkError` when no server can be started.
+    """
+    places = Places(home.resolve())
+    with locked(places):
+        return _ensure_server(places, adb_path)
+
+
+def up(
+    home: Path,
+    wanted: Iterable[tuple[str, int]],
+    adb_path: Path,
+    *,
+    idle_exit_s: float = DEFAULT_IDLE_EXIT_S,
+    slots: int = 1,
+    confine: bool = True,
+) -> list[VirtualPhone]:
+    """Have at least so many phones of each device profile (a name, or a path ending in `.toml`); return those.
+
+    `slots` bounds how many timed commands compute at once in this home; `confine` False forces the unconfined mode for
+    phones that are started now. Raises `ProfileError` before anything starts, `LinkError` when phones do not come up.
+    """
+    asked = [(_source(name), load_profile(name), count) for name, count in wanted]
+    places = Places(home.resolve())
+    with locked(places):
+        server = _ensure_server(places, adb_path)
+        serialnos, missing = _share_out(places, asked)
+        for serialno in serialnos:
+            (places.phone(serialno) / DOWN_NAME).unlink(missing_ok=True)
+        write_slots(places.slots, slots)
+        launcher = LAUNCHER if slots < len(_living(places)) + len(missing) else ""
+        ports = {}
+        if missing:
+            specs = [
+                {"serialno": serialno, "profile": source, "launcher": launcher, "confine": confine}
+                for serialno, source in missing
+            ]
+            ports = _start_daemon(places, specs, idle_exit_s)
+        for record in _living(places):
+            if record.serialno in ports:
+                connect_phone(server.port, record.port)
+            _set_property(places, record.serialno, "ro.orch.launcher", launcher)
+            record.daemon.send(signal.SIGUSR1)  # being wanted counts as use
+        found = {phone.serialno: phone for phone in listing(home)}
+        return [found[serialno] for serialno in serialnos]
+
+
+def listing(home: Path) -> list[VirtualPhone]:
+    """Every phone that has a folder in this home, by serial number; no process is asked."""
+    places = Places(home.resolve())
+    return [_describe(record) for record in _records(places)]
+
+
+def down(home: Path, serialnos: Sequence[str] | None = None, *, wipe: bool = False) -> list[str]:
+    """Switch phones off (None: all) and return the serial numbers that were on; no process of theirs is left.
+
+    The adb server ends with the last phone. `wipe` removes their folders too.
+    """
+    places = Places(home.resolve())
+    with locked(places):
+        records = [record for record in _records(places) if serialnos is None or record.serialno in serialnos]
+        living = [record for record in records if record.daemon.alive()]
+        server = running_server(places)
+        for record in living:
+            if server is not None:
+                disconnect_phone(server.port, record.port)
+            (places.phone(record.serialno) / DOWN_NAME).touch()
+        for process in {record.daemon for record in living}:
+            process.send(signal.SIGUSR1)
+        _await_end(places, living)
+        if wipe:
+            for record in records:
+                _wipe(places.phone(record.serialno))
+        stop_server_if_unused(places)
+        return [record.serialno for record in living]
+
+
+def poke(home: Path, serialno: str) -> None:
+    """Let a phone's daemon look at its `faults.json` now (it looks by itself several times a second)."""
+    record = read_phone(Places(home.resolve()).phone(serialno))
+    if record is not None:
+        record.daemon.send(signal.SIGUSR1)
+
+
+def _ensure_server(places: Places, adb_path: Path) -> AdbServer:
+    fresh = running_server(places) is None
+    server = start_server(places, adb_path)
+    if fresh:
+        for record in _living(places):
+            connect_phone(server.port, record.port)
+    return server
+
+
+def _source(name_or_path: str) -> str:
+    return str(Path(name_or_path).resolve()) if name_or_path.endswith(".toml") else name_or_path
+
+
+def _share_out(
+    places: Places, asked: Sequence[tuple[str, DeviceProfile, int]]
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """The serial numbers that serve the request, and those of them that have to be started, with their profile."""
+    living = {record.serialno for record in _living(places)}
+    serialnos: list[str] = []
+    missing: list[tuple[str, str]] = []
+    for source, profile, count in asked:
+        number = 1
+        for _ in range(count):
+            while (serialno := f"virtual-{profile.name}-{number}") in serialnos:
+                number += 1
+            serialnos.append(serialno)
+            if serialno not in living:
+                missing.append((serialno, source))
+    return serialnos, missing
+
+
+def _start_daemon(places: Places, specs: list[dict[str, object]], idle_exit_s: float) -> dict[str, int]:
+    places.daemons.mkdir(parents=True, exist_ok=True)
+    spec_path = places.daemons / f"{time.time_ns()}.json"
+    log_path = spec_path.with_suffix(".log")
+    content = {"home": str(places.home), "idle_exit_s": idle_exit_s, "phones": specs}
+    spec_path.write_text(json.dumps(content), encoding="utf-8")
+    ours, theirs = os.pipe()
+    argv = [sys.executable, "-m", "android_runner.virtual.daemon", str(spec_path)]
+    with open(log_path, "ab") as log, open(ours, "rb") as pipe:
+        try:
+            pid = spawn_detached(argv, os.environ, theirs, log.fileno())
+        finally:
+            os.close(theirs)
+        line = pipe.readline()
+    if not line:
+        os.waitpid(pid, 0)
+        last = log_path.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+        raise LinkLost(f"virtual phones did not start: {' '.join(last)} (log: {log_path})")
+    ready = json.loads(line)["ready"]
+    return {str(serialno): int(port) for serialno, port in ready.items()}
+
+
+def _await_end(places: Places, living: Sequence[PhoneRecord]) -> None:
+    until = time.monotonic() + _END_TIMEOUT_S
+    for record in living:
+        flag = places.phone(record.serialno) / DOWN_NAME
+        while flag.exists() and record.daemon.alive() and time.monotonic() < until:
+            time.sleep(0.005)
+    rest = {record.daemon for record in _records(places) if record.daemon in {gone.daemon for gone in living}}
+    for process in {record.daemon for record in living}:
+        if process not in rest and not process.wait_gone(_END_TIMEOUT_S):
+            process.end()
+
+
+def _records(places: Places) -> list[PhoneRecord]:
+    if not places.phones.is_dir():
+        return []
+    found = [read_phone(folder) for folder in sorted(places.phones.iterdir()) if _SERIALNO.fullmatch(folder.name)]
+    return [record for record in found if record is not None]
+
+
+def _living(places: Places) -> list[PhoneRecord]:
+    return [record for record in _records(places) if record.daemon.alive()]
+
+
+def _describe(record: PhoneRecord) -> VirtualPhone:
+    alive = record.daemon.alive()
+    return VirtualPhone(
+        serialno=record.serialno,
+        serial=Serial(f"127.0.0.1:{record.port}"),
+        profile=record.profile,
+        pid=record.pid if alive else 0,
+        state="up" if alive else "down",
+        confinement=record.confinement,
+        confinement_reason=record.confinement_reason,
+        shell=record.shell,
+    )
+
+
+def _set_property(places: Places, serialno: str, name: str, value: str) -> None:
+    path = places.phone(serialno) / "root" / PROPERTY_DIR / name
+    path.write_text(f"{value}\n", encoding="utf-8")
+
+
+def _wipe(phone_dir: Path) -> None:
+    for folder in ("root/data", "root/data/local"):
+        if (phone_dir / folder).is_dir():
+            (phone_dir / folder).chmod(stat.S_IRWXU)
+    shutil.rmtree(phone_dir)
