@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -22,7 +23,7 @@ from android_runner.adb.sending import (
 )
 from android_runner.adb.server import MAX_SERVICE_BYTES, AdbServer
 from android_runner.adb.shell import marked, new_marker, run_v1, run_v2
-from android_runner.adb.sync import SyncSession, staging_error
+from android_runner.adb.sync import AHEAD, SyncSession, staging_error
 from android_runner.adb.translate import translated, words
 from android_runner.deadline import Deadline
 from android_runner.device import (
@@ -56,6 +57,7 @@ class AdbDevice:
         self._lock = Lock()
         self._features: frozenset[str] | None = None
         self._idle: list[SyncSession] = []
+        weakref.finalize(self, _close_all, self._idle)
 
     @property
     def serial(self) -> Serial:
@@ -70,9 +72,7 @@ class AdbDevice:
     def close(self) -> None:
         """Close the kept file sessions; the device can still be used."""
         with self._lock:
-            sessions, self._idle = self._idle, []
-        for session in sessions:
-            session.close()
+            _close_all(self._idle)
 
     def shell(
         self,
@@ -156,11 +156,13 @@ class AdbDevice:
         Raises `PhoneRefused` for a file that is there but cannot be read.
         """
         found: list[bool] = []
+        ahead = AHEAD
         while len(found) < len(items):
-            rest = items[len(found) :]
-            found += self._with_session(
-                partial(pull_some, serial=self._serial, items=rest, deadline=deadline), deadline
-            )
+            rest = items[len(found) :][: None if ahead > 1 else 1]
+            action = partial(pull_some, serial=self._serial, items=rest, ahead=ahead, deadline=deadline)
+            pulled = self._with_session(action, deadline)
+            found += pulled.found
+            ahead = 1 if pulled.cut else AHEAD
         return found
 
     def read(self, path: PhonePath, *, deadline: Deadline, max_bytes: int) -> bytes | None:
@@ -217,3 +219,8 @@ class AdbDevice:
             answer = self._server.answer(f"host-serial:{self._serial}:features", deadline, serial=self._serial)
             self._features = frozenset(answer.decode("ascii", errors="replace").split(","))
         return self._features
+
+
+def _close_all(sessions: list[SyncSession]) -> None:
+    while sessions:
+        sessions.pop().close()

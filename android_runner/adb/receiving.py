@@ -5,32 +5,59 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 
-from android_runner.adb.sync import AHEAD, SyncFailed, SyncSession, staging_error
+from android_runner.adb.sync import SyncFailed, SyncSession, staging_error
 from android_runner.deadline import Deadline
 from android_runner.device import PhonePath, PullItem
+from android_runner.errors import LinkLost
 
 
-def pull_some(session: SyncSession, *, serial: str, items: Sequence[PullItem], deadline: Deadline) -> list[bool]:
-    """Pull until the end of `items` or the first missing file, which ends the session and the list with False.
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """What one session gave, in the order of the items; `cut` when it ended before it said anything of the next."""
 
-    Raises `PhoneRefused` for a file that is there but cannot be read, OSError when a local file cannot be written.
+    found: list[bool]
+    cut: bool = False
+
+
+def pull_some(
+    session: SyncSession, *, serial: str, items: Sequence[PullItem], ahead: int, deadline: Deadline
+) -> Pulled:
+    """Pull until the end of `items` or the first missing file, with up to `ahead` requests under way.
+
+    A missing file's FAIL ends the session, and the requests queued behind it can make the server's socket be reset
+    before the FAIL is here: such an end is `cut`, and the next item must be asked for alone to know. Raises `LinkLost`
+    when nothing was queued, `PhoneRefused` for a file that is there but cannot be read, OSError when a local file
+    cannot be written.
     """
     found: list[bool] = []
     asked = 0
     for number, item in enumerate(items):
-        if asked - number <= AHEAD // 2:
-            more = items[asked : number + AHEAD]
-            session.ask_for([one.source for one in more], deadline)
+        if asked < len(items) and asked - number <= ahead // 2:
+            more = items[asked : number + ahead]
+            _ask_ahead(session, more, asked > number, deadline)
             asked += len(more)
         try:
             _pull_one(session, item, deadline)
         except SyncFailed as error:
             if not error.failed.missing():
                 raise staging_error(serial, f"pull {item.source}", error.failed.text) from error
-            return [*found, False]
+            return Pulled([*found, False])
+        except LinkLost:
+            if asked == number + 1:
+                raise
+            session.spent = True
+            return Pulled(found, cut=True)
         found.append(True)
-    return found
+    return Pulled(found)
+
+
+def _ask_ahead(session: SyncSession, items: Sequence[PullItem], under_way: bool, deadline: Deadline) -> None:
+    """Request more; with answers still to come, an end of the session is left to be seen where they are read."""
+    with suppress(LinkLost) if under_way else nullcontext():
+        session.ask_for([one.source for one in items], deadline)
 
 
 def _pull_one(session: SyncSession, item: PullItem, deadline: Deadline) -> None:

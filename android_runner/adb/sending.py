@@ -23,7 +23,7 @@ from android_runner.adb.translate import words
 from android_runner.deadline import Deadline
 from android_runner.device import PhonePath, PushedFile, PushItem, ShellResult, quoted
 from android_runner.errors import HostileAnswer, LinkLost, PhoneRefused, TransferCorrupt
-from android_runner.phone_digest import DIGEST_TOOL, NO_DIGEST_TOOL, digest_lines
+from android_runner.phone_digest import DIGEST_TOOL, NO_DIGEST_TOOL
 
 _PACKETS = 16
 _SLOT = 8 + DATA_BYTES
@@ -67,12 +67,12 @@ def parts_of(items: Sequence[PushItem], nonce: str) -> list[Part]:
 
 
 def send_parts(session: SyncSession, serial: str, parts: Sequence[Part], deadline: Deadline) -> list[Sent]:
-    """Send every part over one session; answers are taken as they come.
+    """Send every part over one session, each after the answer to the one before.
 
+    A FAIL ends the session, and what is queued behind it can make the server's socket lose the phone's words.
     Raises `PhoneFull` or `PhoneRefused` with the phone's words, and OSError when a source cannot be read.
     """
     sent: list[Sent] = []
-    acknowledged = 0
     mtime_s = int(deadline.clock.now().timestamp()) & 0xFFFFFFFF
     with ThreadPoolExecutor(1) as hasher:
         for part in parts:
@@ -87,10 +87,6 @@ def send_parts(session: SyncSession, serial: str, parts: Sequence[Part], deadlin
             _after(hashing, None)
             session.stream.send(_HEAD.pack(b"DONE", mtime_s), deadline)
             sent.append(Sent(part, size, digest.hexdigest()))
-            while acknowledged < len(sent) and session.stream.readable():
-                _acknowledge(session, serial, parts[acknowledged], deadline)
-                acknowledged += 1
-        for part in parts[acknowledged:]:
             _acknowledge(session, serial, part, deadline)
     return sent
 
@@ -203,12 +199,12 @@ def finishing_command(batch: Sequence[Sent]) -> str:
     guards = [f"[ ! -d {quoted(one.part.item.target)} ] || {{ echo {shlex.quote(_folder_text(one))} >&2; exit 1; }}"
               for one in batch]  # fmt: skip
     compare = (
-        f"set -f; set -- {expected}; IFS='\n'; for l in $D; do "
-        f'd=${{l%% *}}; d=${{d#\\\\}}; [ "$d" = "$1" ] || exit {DIGEST_DIFFERS}; shift; done; '
-        f"[ $# = 0 ] || exit {DIGEST_DIFFERS}; "
+        f"set -f; r=0; set -- {expected}; IFS='\n'; for l in $D; do [ $# = 0 ] && exit {DIGEST_DIFFERS}; "
+        f'd=${{l%% *}}; d=${{d#\\\\}}; echo "$d"; [ "$d" = "$1" ] || r={DIGEST_DIFFERS}; shift; done; '
+        f"[ $# = 0 ] || r={DIGEST_DIFFERS}; [ $r = 0 ] || exit $r; "
     )
     chmods = [f"chmod {mode:o} {' '.join(names)}" for mode, names in modes.items()]
-    return f'{DIGEST_TOOL}D=$($H {temporaries}) || exit 1; echo "$D"; {compare}{"; ".join(guards)}; ' + " && ".join(
+    return f"{DIGEST_TOOL}D=$($H {temporaries}) || exit 1; {compare}{'; '.join(guards)}; " + " && ".join(
         [*chmods, *renames]
     )
 
@@ -219,7 +215,7 @@ def _folder_text(one: Sent) -> str:
 
 def judged(serial: str, batch: Sequence[Sent], result: ShellResult) -> list[PushedFile]:
     """What the finishing command's answer says. Raises `TransferCorrupt`, `PhoneFull` or `PhoneRefused`."""
-    digests = [digest for digest, _ in digest_lines(result.stdout)]
+    digests = result.text().split()
     expected = [one.sha256 for one in batch]
     said = words(result.stderr)
     if result.exit_code == NO_DIGEST_TOOL:

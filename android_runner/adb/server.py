@@ -43,18 +43,22 @@ MAX_SERVICE_BYTES = 60_000
 
 
 class _QuietConnection(AdbConnection):
-    """adbutils' connection, without its habit of starting a server."""
+    """adbutils' connection, without its habits of starting a server and of losing a socket that got no connection."""
+
+    def __init__(self, host: str, port: int, timeout_s: float) -> None:
+        self._address = (host, port)
+        self._timeout_s = timeout_s
+        super().__init__(host, port)
 
     def _safe_connect(self) -> socket.socket:
-        connection: socket.socket = self._create_socket()  # type: ignore[no-untyped-call]
-        return connection
+        return socket.create_connection(self._address, timeout=self._timeout_s)
 
 
 class _QuietClient(AdbClient):
     """adbutils' client on `_QuietConnection`."""
 
     def make_connection(self, timeout: float | None = None) -> AdbConnection:
-        return _QuietConnection(self.host, self.port)
+        return _QuietConnection(self.host, self.port, timeout or ANSWER_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ class AdbServer:
         """Send one `host:` request and wait for OKAY; the stream stands behind it. The caller closes it."""
         deadline.check(f"{serial}: connect")
         with translated(serial, f"connect to the adb server on port {self.port}"):
-            connection = _QuietClient(host=self.host, port=self.port).make_connection()
+            connection = _QuietClient(host=self.host, port=self.port).make_connection(deadline.remaining_s())
             stream = Stream(connection.conn, serial)
         try:
             _ask(stream, service, serial, deadline)

@@ -112,7 +112,7 @@ def marked(command: str, marker: str, stdin_bytes: int) -> str:
     """
     inner = f"sh -c {shlex.quote(command)}"
     fed = f"head -c {stdin_bytes} | {inner}" if stdin_bytes else f"{inner} </dev/null"
-    return f"{{ {fed}; }} 2>&1; echo; echo {marker}$?"
+    return f"{{ {fed}; }} 2>&1; r=$?; echo; echo {marker}$r"
 
 
 def run_v1(stream: Stream, serial: str, marker: str, max_output_bytes: int, deadline: Deadline) -> tuple[int, bytes]:
@@ -123,13 +123,13 @@ def run_v1(stream: Stream, serial: str, marker: str, max_output_bytes: int, dead
         output += data
         if len(output) > bound:
             raise HostileAnswer(f"{serial}: the command prints more than it may")
-    found = re.search(rb"\r?\n" + marker.encode() + rb"([^\r\n]{0,20})\r?\n?\Z", bytes(output))
+    found = re.search(rb"\r?\n" + marker.encode() + rb"([^\r\n]{0,20})(?:\r?\n|\Z)", bytes(output))
     if found is None:
         raise LinkLost(f"{serial}: the shell's stream ended before the command did")
     code = found.group(1)
     if not re.fullmatch(rb"\d{1,3}", code) or int(code) > 255:
         raise HostileAnswer(f"{serial}: the shell's end marker carries no exit code")
-    return int(code), bytes(output[: found.start()])
+    return int(code), bytes(output[: found.start()] + output[found.end() :])  # a background job may print later
 
 
 def new_marker() -> str:
