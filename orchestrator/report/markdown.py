@@ -24,9 +24,9 @@ from orchestrator.report.variants_text import changes, format_version, nodes
 METHOD = (
     "p50 is the median of the rounds' p50s, p90 the median of their p90s; a round is one process. Percentiles inside a "
     "round are linear interpolations between order statistics (Hyndman and Fan type 7), warm-up left out. ±95% is the "
-    "half-width of Student's t over the logarithms of the rounds' p50s; ratios are paired by round. A rank is shared "
-    "where the ratio's interval does not separate two rows; fewer than 3 valid rounds have no rank. Intervals are not "
-    "corrected for the number of rows."
+    "half-width of Student's t over the logarithms of the rounds' p50s. Ratios are paired by round; where fewer than 3 "
+    "rounds are common, they are Welch's, unpaired. A rank is shared where the ratio's interval does not separate two "
+    "rows; fewer than 3 valid rounds have no rank. Intervals are not corrected for the number of rows."
 )
 
 

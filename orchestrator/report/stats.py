@@ -47,15 +47,17 @@ class CaseFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """How many times as fast one case is as another (2.0: half the latency), paired by round; no unit.
+    """How many times as fast one case is as another (2.0: half the latency); no unit.
 
-    `low` and `high` are None below `MIN_ROUNDS` common rounds.
+    `paired` by round with `n` common rounds; else the two cases' own rounds were compared, of which the one with fewer
+    has `n`. `low` and `high` are None where one of them has fewer than `MIN_ROUNDS`.
     """
 
     value: float
     low: float | None
     high: float | None
     n: int
+    paired: bool = True
 
     @property
     def half_width(self) -> float | None:
@@ -100,21 +102,35 @@ class Verdict:
     reason: str = ""
 
 
-def t_quantile(n: int) -> float:
-    """The two-sided 95 % quantile of Student's t with n − 1 degrees of freedom; n ≥ 2."""
+def t_quantile(freedom: float) -> float:
+    """The two-sided 95 % quantile of Student's t with `freedom` > 0 degrees of freedom."""
     from scipy.special import stdtrit  # noqa: PLC0415 - heavy, and only a report needs it
 
-    return float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2))
+    return float(stdtrit(freedom, 0.5 + CONFIDENCE / 2))
 
 
-def log_interval(logs: Sequence[float]) -> tuple[float, float, float]:
-    """Mean of `logs` and both ends of its 95 % interval; needs `MIN_ROUNDS` values."""
+def _mean_and_variance(logs: Sequence[float]) -> tuple[float, float]:
+    """Mean, and the variance of the mean, of at least `MIN_ROUNDS` values."""
     n = len(logs)
     if n < MIN_ROUNDS:
         raise ValueError(f"an interval needs {MIN_ROUNDS} rounds, not {n}")
     centre = math.fsum(logs) / n
-    variance = math.fsum((value - centre) ** 2 for value in logs) / (n - 1)
-    half = t_quantile(n) * math.sqrt(variance / n)
+    return centre, math.fsum((value - centre) ** 2 for value in logs) / (n - 1) / n
+
+
+def log_interval(logs: Sequence[float]) -> tuple[float, float, float]:
+    """Mean of `logs` and both ends of its 95 % interval; needs `MIN_ROUNDS` values."""
+    centre, variance = _mean_and_variance(logs)
+    half = t_quantile(len(logs) - 1) * math.sqrt(variance)
+    return centre, centre - half, centre + half
+
+
+def log_difference(first: Sequence[float], second: Sequence[float]) -> tuple[float, float, float]:
+    """Mean of `first` less that of `second` and both ends of its 95 % interval, unpaired (Welch's t)."""
+    (centre_1, variance_1), (centre_2, variance_2) = _mean_and_variance(first), _mean_and_variance(second)
+    centre, variance = centre_1 - centre_2, variance_1 + variance_2
+    parts = variance_1**2 / (len(first) - 1) + variance_2**2 / (len(second) - 1)
+    half = t_quantile(variance**2 / parts) * math.sqrt(variance) if parts > 0 else 0.0
     return centre, centre - half, centre + half
 
 
@@ -137,22 +153,29 @@ def case_figure(p50s_s: Sequence[float]) -> CaseFigure:
 
 
 def speed_ratio(base: Rounds, row: Rounds) -> Ratio | None:
-    """How many times as fast `row` is as `base`, over the rounds that both have; None when there is none.
+    """How many times as fast `row` is as `base`, over the rounds that both have; None where nothing can be compared.
 
-    Pairing by round takes out what both met together: the phone's temperature, its clocks, the hour.
+    Pairing by round takes out what both met together: the phone's temperature, its clocks, the hour. Where fewer than
+    `MIN_ROUNDS` are common but each has as many of its own, all of these are compared, unpaired: the interval is then
+    wider, but what failed in different rounds does not make two cases equal.
     """
     common = sorted(base.keys() & row.keys())
-    if not common:
-        return None
     logs = [math.log(base[number]) - math.log(row[number]) for number in common]
-    if len(logs) < MIN_ROUNDS:
-        return Ratio(value=_exp(math.fsum(logs) / len(logs)), low=None, high=None, n=len(logs))
-    centre, low, high = log_interval(logs)
-    return Ratio(value=_exp(centre), low=_exp(low), high=_exp(high), n=len(logs))
+    if len(logs) >= MIN_ROUNDS:
+        centre, low, high = log_interval(logs)
+        return Ratio(value=_exp(centre), low=_exp(low), high=_exp(high), n=len(logs))
+    n = min(len(base), len(row))
+    if n >= MIN_ROUNDS:
+        both = [[math.log(value) for value in rounds.values()] for rounds in (base, row)]
+        centre, low, high = log_difference(*both)
+        return Ratio(value=_exp(centre), low=_exp(low), high=_exp(high), n=n, paired=False)
+    if not logs:
+        return None
+    return Ratio(value=_exp(math.fsum(logs) / len(logs)), low=None, high=None, n=len(logs))
 
 
 def is_surely_slower(row: Rounds, than: Rounds) -> bool:
-    """Whether the interval of their ratio says that `row` is slower; never with too few common rounds."""
+    """Whether the interval of their ratio says that `row` is slower; never with too few rounds."""
     ratio = speed_ratio(than, row)
     return ratio is not None and ratio.surely_slower
 
@@ -190,9 +213,10 @@ def resolvable_difference(rows: Sequence[Rounds]) -> float | None:
 
 
 def false_difference(twin: Rounds, other: Rounds) -> float | None:
-    """By how much two runs of the same thing (an A/A pair) differed, as a fraction ≥ 0; None below `MIN_ROUNDS`."""
+    """By how much two runs of the same thing (an A/A pair) differed, as a fraction ≥ 0; None below `MIN_ROUNDS`
+    common rounds."""
     ratio = speed_ratio(twin, other)
-    if ratio is None or ratio.low is None:
+    if ratio is None or ratio.low is None or not ratio.paired:
         return None
     return math.expm1(abs(math.log(ratio.value)))
 

@@ -34,6 +34,12 @@ def first_line(message: str) -> str:
     return next((line.strip() for line in message.splitlines() if line.strip()), "")
 
 
+def on_one_line(message: str, most: int = 160) -> str:
+    """A message without its line breaks, cut to `most` characters."""
+    words = " ".join(message.split())
+    return words if len(words) <= most else f"{words[: most - 1]}…"
+
+
 def counts_of(purpose: str, trials: Sequence[Row]) -> Counts:
     """The trials of one purpose, counted; each lies in exactly one of the four."""
     states = Counter(text(row, "state", "planned") for row in trials)
@@ -77,7 +83,7 @@ def outcome_words(counts: Counts) -> str:
 def why_not_measured(trials: Sequence[Row]) -> str:
     """Why a setting has no figure: its commonest failure in its own words, else why it was skipped."""
     failed = Counter(
-        (kind_word(text(row, "kind")), first_line(text(row, "message")))
+        (kind_word(text(row, "kind")), on_one_line(text(row, "message")))
         for row in trials
         if text(row, "state") == "failed"
     )

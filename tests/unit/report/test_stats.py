@@ -62,6 +62,7 @@ def test_the_ratio_is_paired_by_round_so_that_a_common_drift_goes():
 def test_rounds_that_only_one_has_do_not_count():
     ratio = stats.speed_ratio({1: 2.0, 2: 2.0, 3: 2.0, 4: 100.0}, {1: 1.0, 2: 1.0, 3: 1.0, 9: 1e-6})
     assert (ratio.n, ratio.value) == (3, pytest.approx(2.0))
+    assert ratio.paired
     assert stats.speed_ratio({1: 1.0}, {2: 1.0}) is None
     assert stats.speed_ratio({1: 2.0}, {1: 1.0}).low is None
 
@@ -115,8 +116,24 @@ def test_equal_rounds_tie():
     assert stats.ranks([by_round(1, 1, 1), by_round(1, 1, 1)]) == [Rank(1, True), Rank(1, True)]
 
 
-def test_too_few_common_rounds_cannot_separate():
-    assert not stats.is_surely_slower({1: 9.0, 2: 9.0, 3: 9.0}, {3: 1.0, 4: 1.0, 5: 1.0})
+def test_what_failed_in_different_rounds_does_not_make_two_cases_equal():
+    slow, fast = {1: 9.0, 2: 9.1, 3: 8.9}, {3: 1.0, 4: 1.01, 5: 0.99}
+    ratio = stats.speed_ratio(slow, fast)
+    assert (ratio.n, ratio.paired) == (3, False)
+    assert ratio.value == pytest.approx(9.0, rel=0.01)
+    assert stats.is_surely_slower(slow, fast)
+    assert not stats.is_surely_slower({1: 9.0, 2: 9.1}, fast)
+    assert stats.speed_ratio({1: 9.0, 2: 9.1}, fast) is None
+
+
+def test_the_unpaired_interval_is_welch_s():
+    scipy_stats = pytest.importorskip("scipy.stats")
+    first, second = [0.1, 0.15, 0.09, 0.2], [0.3, 0.5, 0.1]
+    expected = scipy_stats.ttest_ind(first, second, equal_var=False).confidence_interval(0.95)
+    centre, low, high = stats.log_difference(first, second)
+    assert (low, high) == (pytest.approx(expected.low), pytest.approx(expected.high))
+    assert centre == pytest.approx(0.135 - 0.3)
+    assert stats.log_difference([1.0] * 3, [0.5] * 3) == (0.5, 0.5, 0.5)
 
 
 def test_resolvable_difference_is_the_typical_half_width():
