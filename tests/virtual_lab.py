@@ -42,10 +42,10 @@ def adb_path() -> Path:
 class VirtualLab:
     """Phones in `home`; `down()` (or leaving the `with`) ends every process."""
 
-    def __init__(self, home: Path, *, slots: int = 1, confine: bool = True) -> None:
+    def __init__(self, home: Path, *, slots: int = 1, confinement: str = "auto") -> None:
         self.home = home
         self._slots = slots
-        self._confine = confine
+        self._confinement = confinement
 
     def __enter__(self) -> VirtualLab:
         return self
@@ -62,7 +62,7 @@ class VirtualLab:
             adb_path(),
             idle_exit_s=_IDLE_EXIT_S,
             slots=self._slots if slots is None else slots,
-            confine=self._confine,
+            confinement=self._confinement,
         )
 
     @property

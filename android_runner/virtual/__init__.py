@@ -6,10 +6,10 @@
     phones = lifecycle.up(home, [("pixel-8", 1), ("redmi-go", 2)], adb_path, slots=1)
     server = lifecycle.ensure_server(home, adb_path)   # .port, .env (for an adb client process)
     phones[0].serial                                   # "127.0.0.1:40321": the transport's name on that server
-    lifecycle.down(home)                               # no process is left, the server's included
+    lifecycle.down(home)                               # no process is left, nor the server
 
-`adb_path` is the adb program; this package does not look for one. In tests, `tests/virtual_lab.py` wraps this as a class
-and as pytest fixtures.
+`adb_path` is the adb program; this package does not look for one. In tests, `tests/virtual_lab.py` wraps this as a
+class and a pytest fixture.
 
 Control, by files that act at once:
 `vitals.set_vitals(home, serialno, …)` (battery, heat) and `faults.write_faults(phone_dir, FaultPlan(…))` with

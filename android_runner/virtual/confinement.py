@@ -1,7 +1,7 @@
 """Namespaces of a virtual phone: its root is `/`, its processes are its own, and one kill ends them all.
 
-Made with util-linux alone (`unshare`, `mount`, `pivot_root`, `nsenter`), as an ordinary user or as root. The phone's init
-is a `cat` that reads a pipe of the daemon: it ends with the daemon, and every process of the phone with it.
+Made with util-linux alone (`unshare`, `mount`, `pivot_root`, `nsenter`), as an ordinary user or as root. The phone's
+init is a `cat` that reads a pipe of the daemon: it ends with the daemon, and every process of the phone with it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import shlex
 import signal
 from asyncio.subprocess import PIPE
+from contextlib import suppress
 from pathlib import Path
 
 from android_runner.virtual.host_tools import library_folders, system_tool
@@ -46,10 +47,8 @@ class Namespace:
 
     async def end(self) -> None:
         """Kill init, and so every process inside; return when they are gone."""
-        try:
+        with suppress(ProcessLookupError):
             os.kill(self.init_pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         if self._process.stdin is not None:
             self._process.stdin.close()
         await self._process.wait()

@@ -1,8 +1,8 @@
 """The process that is one or many virtual phones: `python -m android_runner.virtual.daemon SPEC.json`.
 
-SPEC is what `lifecycle.up` writes: `home`, `idle_exit_s`, and `phones` (serialno, profile, launcher, confine). When all
-phones listen, one line `{"ready": …}` goes to stdout and the log takes its place. SIGTERM ends it; SIGUSR1 makes it look
-at the `down` and `faults.json` files of its phones at once.
+SPEC is what `lifecycle.up` writes: `home`, `idle_exit_s`, and `phones` (serialno, profile, slots_matter, confine).
+When all phones listen, one line `{"ready": …}` goes to stdout and the log takes its place. SIGTERM ends it; SIGUSR1
+makes it look at the `down` and `faults.json` files of its phones at once.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Daemon:
         now = time.monotonic()
         if any(phone.busy() for phone in self._phones):
             self._last_use = now
-        return now - self._last_use >= self._idle_exit_s
+        return 0 < self._idle_exit_s <= now - self._last_use
 
     async def still_idle(self) -> bool:
         """Whether nobody has asked for a phone since `live` returned."""
@@ -109,7 +109,7 @@ async def _main(spec_path: Path) -> None:
         PhoneSpec(
             serialno=item["serialno"],
             profile=load_profile(item["profile"]),
-            launcher=item["launcher"],
+            slots_matter=item["slots_matter"],
             confine=item["confine"],
         )
         for item in spec["phones"]

@@ -20,7 +20,7 @@ BOOT_ID = "proc/sys/kernel/random/boot_id"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How a phone stands on this host. `launcher` is a phone path, or empty where no slot is needed."""
+    """How a phone stands on this host. `launcher` is what its shell can call, or empty where no slot is needed."""
 
     serialno: str
     exec_abi: str

@@ -6,6 +6,7 @@ each daemon ends by itself after `idle_exit_s` without a stream and without a pr
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -28,12 +29,12 @@ from android_runner.virtual.server import (
     AdbServer,
     connect_phone,
     disconnect_phone,
+    living_server,
     locked,
-    running_server,
     start_server,
     stop_server_if_unused,
 )
-from android_runner.virtual.slots import LAUNCHER, write_slots
+from android_runner.virtual.slots import launcher_path, write_slots
 from android_runner.virtual.state import PhoneRecord, Places, read_phone
 
 _END_TIMEOUT_S = 10.0
@@ -54,6 +55,10 @@ class VirtualPhone:
     confinement_reason: str
     shell: str
 
+    def as_dict(self) -> dict[str, str | int]:
+        """All fields by name, for JSON."""
+        return dataclasses.asdict(self)
+
 
 def ensure_server(home: Path, adb_path: Path) -> AdbServer:
     """The home's adb server, started if it is dead; phones that live are connected to it again.
@@ -72,12 +77,13 @@ def up(
     *,
     idle_exit_s: float = DEFAULT_IDLE_EXIT_S,
     slots: int = 1,
-    confine: bool = True,
+    confinement: str = "auto",
 ) -> list[VirtualPhone]:
-    """Have at least so many phones of each device profile (a name, or a path ending in `.toml`); return those.
+    """Have so many phones of each device profile (a name, or a path ending in `.toml`); return those.
 
-    `slots` bounds how many timed commands compute at once in this home; `confine` False forces the unconfined mode for
-    phones that are started now. Raises `ProfileError` before anything starts, `LinkError` when phones do not come up.
+    `slots` bounds how many timed commands compute at once in this home. `idle_exit_s` of 0: never. `confinement` is
+    `auto` (namespaces where the host allows them) or `unconfined`, for phones that are started now. Raises
+    `ProfileError` before anything starts, `LinkError` when phones do not come up.
     """
     asked = [(_source(name), load_profile(name), count) for name, count in wanted]
     places = Places(home.resolve())
@@ -87,18 +93,23 @@ def up(
         for serialno in serialnos:
             (places.phone(serialno) / DOWN_NAME).unlink(missing_ok=True)
         write_slots(places.slots, slots)
-        launcher = LAUNCHER if slots < len(_living(places)) + len(missing) else ""
+        slots_matter = slots < len(_living(places)) + len(missing)
         ports = {}
         if missing:
             specs = [
-                {"serialno": serialno, "profile": source, "launcher": launcher, "confine": confine}
+                {
+                    "serialno": serialno,
+                    "profile": source,
+                    "slots_matter": slots_matter,
+                    "confine": confinement == "auto",
+                }
                 for serialno, source in missing
             ]
             ports = _start_daemon(places, specs, idle_exit_s)
         for record in _living(places):
             if record.serialno in ports:
                 connect_phone(server.port, record.port)
-            _set_property(places, record.serialno, "ro.orch.launcher", launcher)
+            _set_launcher(places, record, slots_matter=slots_matter)
             record.daemon.send(signal.SIGUSR1)  # being wanted counts as use
         found = {phone.serialno: phone for phone in listing(home)}
         return [found[serialno] for serialno in serialnos]
@@ -119,7 +130,7 @@ def down(home: Path, serialnos: Sequence[str] | None = None, *, wipe: bool = Fal
     with locked(places):
         records = [record for record in _records(places) if serialnos is None or record.serialno in serialnos]
         living = [record for record in records if record.daemon.alive()]
-        server = running_server(places)
+        server = living_server(places)
         for record in living:
             if server is not None:
                 disconnect_phone(server.port, record.port)
@@ -134,6 +145,12 @@ def down(home: Path, serialnos: Sequence[str] | None = None, *, wipe: bool = Fal
         return [record.serialno for record in living]
 
 
+def running_server(home: Path) -> int | None:
+    """The port of the home's adb server; None where none runs. Starts nothing."""
+    record = living_server(Places(home.resolve()))
+    return None if record is None else record.port
+
+
 def poke(home: Path, serialno: str) -> None:
     """Let a phone's daemon look at its `faults.json` now (it looks by itself several times a second)."""
     record = read_phone(Places(home.resolve()).phone(serialno))
@@ -142,7 +159,7 @@ def poke(home: Path, serialno: str) -> None:
 
 
 def _ensure_server(places: Places, adb_path: Path) -> AdbServer:
-    fresh = running_server(places) is None
+    fresh = living_server(places) is None
     server = start_server(places, adb_path)
     if fresh:
         for record in _living(places):
@@ -231,9 +248,11 @@ def _describe(record: PhoneRecord) -> VirtualPhone:
     )
 
 
-def _set_property(places: Places, serialno: str, name: str, value: str) -> None:
-    path = places.phone(serialno) / "root" / PROPERTY_DIR / name
-    path.write_text(f"{value}\n", encoding="utf-8")
+def _set_launcher(places: Places, record: PhoneRecord, *, slots_matter: bool) -> None:
+    root = places.phone(record.serialno) / "root"
+    confined = record.confinement == "namespace"
+    value = launcher_path(root, confined=confined) if slots_matter else ""
+    (root / PROPERTY_DIR / "ro.orch.launcher").write_text(f"{value}\n", encoding="utf-8")
 
 
 def _wipe(phone_dir: Path) -> None:

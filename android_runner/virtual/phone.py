@@ -19,6 +19,7 @@ from android_runner.virtual.processes import identify, kill_with_environment, wi
 from android_runner.virtual.root_tree import REBOOT_REQUEST, RootTree
 from android_runner.virtual.session import Session
 from android_runner.virtual.shell_service import ShellService, Spawn, parse_request
+from android_runner.virtual.slots import launcher_path
 from android_runner.virtual.state import PhoneRecord, Places, read_phone, write_record
 from android_runner.virtual.stream import Stream, StreamClosed
 from android_runner.virtual.sync_service import SyncService
@@ -30,11 +31,14 @@ _ANSWER_S = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhoneSpec:
-    """What a daemon is told of one phone. `confine` False forces the unconfined mode."""
+    """What a daemon is told of one phone.
+
+    `slots_matter`: there are fewer computing slots than phones. `confine` False forces the unconfined mode.
+    """
 
     serialno: str
     profile: DeviceProfile
-    launcher: str
+    slots_matter: bool
     confine: bool
 
 
@@ -147,7 +151,7 @@ class Phone:
             exec_abi=exec_abi(),
             confinement="namespace" if confined else "unconfined",
             shell=self._tools.shell_name,
-            launcher=spec.launcher,
+            launcher=launcher_path(self._fs.root, confined=confined) if spec.slots_matter else "",
         )
         self._tree.build(standing, self._places.slots)
 

@@ -44,7 +44,7 @@ class RootTree:
             (self.root / name).mkdir(parents=True, exist_ok=True)
         _link(self.root / "sdcard", "/storage/emulated/0")
         self._build_tools(confined=confined)
-        write_launcher(self.root / "system/bin/orch-slot", "/mnt/orch-slots" if confined else str(slots_dir))
+        write_launcher(self.root, "/mnt/orch-slots" if confined else str(slots_dir))
         self._build_properties(properties(self._profile, standing))
         (self.root / "data/system/log").touch()
         self._build_etc()

@@ -58,7 +58,7 @@ def locked(places: Places) -> Iterator[None]:
         os.close(fd)
 
 
-def running_server(places: Places) -> ServerRecord | None:
+def living_server(places: Places) -> ServerRecord | None:
     """The record, if its process lives."""
     record = read_server(places)
     return record if record is not None and record.process.alive() else None
@@ -82,7 +82,7 @@ def start_server(places: Places, adb_path: Path) -> AdbServer:
 
 def stop_server(places: Places) -> None:
     """End the server, if it lives."""
-    record = running_server(places)
+    record = living_server(places)
     if record is not None:
         record.process.end()
 

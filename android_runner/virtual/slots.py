@@ -13,7 +13,7 @@ from pathlib import Path
 
 from android_runner.virtual.host_tools import system_tool
 
-LAUNCHER = "/system/bin/orch-slot"
+_LAUNCHER = "system/bin/orch-slot"
 POLL_S = 0.02
 
 
@@ -28,16 +28,17 @@ def write_slots(slots_dir: Path, count: int) -> None:
             path.unlink(missing_ok=True)
 
 
-def count_slots(slots_dir: Path) -> int:
-    """How many there are."""
-    return len(list(slots_dir.glob("slot*.lock")))
+def launcher_path(root: Path, *, confined: bool) -> str:
+    """What the phone's shell calls its launcher; without namespaces that is a path of the host."""
+    return f"/{_LAUNCHER}" if confined else str(root / _LAUNCHER)
 
 
-def write_launcher(path: Path, slots_dir: str) -> None:
-    """Write the launcher; `slots_dir` as the phone's shell sees it.
+def write_launcher(root: Path, slots_dir: str) -> None:
+    """Write the launcher into a phone's root; `slots_dir` as the phone's shell sees it.
 
     The host's `/bin/sh` runs it in every kind of phone: mksh does not hand descriptors above 2 to what it starts.
     """
+    path = root / _LAUNCHER
     path.unlink(missing_ok=True)
     path.write_text(_launcher(slots_dir), encoding="utf-8")
     path.chmod(0o755)
