@@ -70,7 +70,8 @@ _SAID: tuple[_Rule, ...] = (
     (re.compile(r"\[ONNXRuntimeError\]|Load model from .* failed|is not supported\s*$"), ModelRefused),
 )
 
-USAGE = re.compile(r"^(?:onnxruntime_)?perf_test \[options", re.MULTILINE)
+USAGE = re.compile(r"^(?:[^\n:]{1,200}: )?(?:onnxruntime_)?perf_test \[options", re.MULTILINE)
+"""Start of the usage text of every era; Abseil puts the program's name before it."""
 _ANSI = re.compile(r"\x1b?\[[0-9;]{0,12}m")
 _LOG = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:[\d.]+ \[([VIWEF]):[^\]]{0,300}\] ?")
 _SOURCE = re.compile(r"^(?:[A-Za-z]:)?[\w./+-]{1,400}\.(?:cc|cpp|h|hpp|cxx):\d{1,7} ")

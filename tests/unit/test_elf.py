@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from android_runner.elf import BinaryFile, inspect_binary, mismatch, missing_libraries
+from android_runner.errors import BinaryUnusable
+from android_runner.ort import OrtVersion
+
+AARCH64, ARM, X86_64, X86 = 183, 40, 62, 3
+ANDROID_LINKER = "/system/bin/linker64"
+
+
+def elf(  # noqa: PLR0917
+    machine: int = AARCH64,
+    interpreter: str = "",
+    needed: tuple[str, ...] = (),
+    soname: str = "",
+    api: int | None = None,
+    tail: bytes = b"",
+    kind: int = 3,
+    bits: int = 64,
+) -> bytes:
+    """A small ELF file as a linker lays it out: one PT_LOAD over all of it at address 0, and what is asked for."""
+    strings = b"\0"
+    tags: list[tuple[int, int]] = []
+    for tag, name in [*((1, name) for name in needed), *([(14, soname)] if soname else [])]:
+        tags.append((tag, len(strings)))
+        strings += name.encode() + b"\0"
+    word = "Q" if bits == 64 else "I"
+    header_size, segment_size = (64, 56) if bits == 64 else (52, 32)
+    note = struct.pack("<III8sI", 8, 4, 1, b"Android\0", api) if api is not None else b""
+    parts = {3: interpreter.encode() + b"\0" if interpreter else b"", 4: note, 2: b"dynamic", 1: b"load"}
+    wanted = [kind for kind, content in parts.items() if content]
+    at = header_size + segment_size * len(wanted)
+    strings_at = at + len(parts[3]) + len(note)
+    dynamic_at = strings_at + len(strings)
+    entries = [*tags, (5, strings_at), (10, len(strings)), (0, 0)]
+    dynamic = b"".join(struct.pack(f"<{word}{word}", *entry) for entry in entries)
+    total = dynamic_at + len(dynamic) + len(tail)
+    places = {3: (at, len(parts[3])), 4: (at + len(parts[3]), len(note)), 2: (dynamic_at, len(dynamic)), 1: (0, total)}
+    segments = b""
+    for segment in wanted:
+        start, size = places[segment]
+        if bits == 64:
+            segments += struct.pack("<IIQQQQQQ", segment, 4, start, start, start, size, size, 8)
+        else:
+            segments += struct.pack("<IIIIIIII", segment, start, start, start, size, size, 4, 4)
+    ident = b"\x7fELF" + bytes([2 if bits == 64 else 1, 1, 1]) + bytes(9)
+    sizes = (header_size, segment_size, len(wanted), 0, 0, 0)
+    head = ident + struct.pack(f"<HHI{word}{word}{word}IHHHHHH", kind, machine, 1, 0, header_size, 0, 0, *sizes)
+    return head + segments + parts[3] + note + strings + dynamic + tail
+
+
+def written(folder: Path, content: bytes, name: str = "perf") -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def inspected(folder: Path, content: bytes, name: str = "perf") -> BinaryFile:
+    return inspect_binary(written(folder, content, name))
+
+
+@pytest.mark.parametrize(
+    ("machine", "bits", "interpreter", "abi"),
+    [
+        (AARCH64, 64, ANDROID_LINKER, "arm64-v8a"),
+        (ARM, 32, "/system/bin/linker", "armeabi-v7a"),
+        (X86_64, 64, ANDROID_LINKER, "x86_64"),
+        (X86, 32, "/system/bin/linker", "x86"),
+        (AARCH64, 64, "/apex/com.android.runtime/bin/linker64", "arm64-v8a"),
+        (X86_64, 64, "/lib64/ld-linux-x86-64.so.2", "linux-x86_64"),
+        (AARCH64, 64, "/lib/ld-musl-aarch64.so.1", "linux-aarch64"),
+        (243, 64, "/lib/ld-linux-riscv64-lp64d.so.1", "riscv"),
+    ],
+)
+def test_each_abi_has_its_name(tmp_path: Path, machine: int, bits: int, interpreter: str, abi: str) -> None:
+    found = inspected(tmp_path, elf(machine, interpreter, bits=bits))
+    assert (found.kind, found.bits, found.interpreter, found.exec_abi) == ("elf", bits, interpreter, abi)
+    assert found.is_executable
+
+
+def test_what_an_android_program_needs(tmp_path: Path) -> None:
+    needed = ("libonnxruntime.so", "libc++_shared.so", "liblog.so", "libc.so")
+    found = inspected(tmp_path, elf(interpreter=ANDROID_LINKER, needed=needed, api=27, tail=b"\0VERS_1.23.2\0"))
+    assert (found.needed, found.android_api, found.ort_version) == (needed, 27, OrtVersion(1, 23, 2))
+    assert missing_libraries(found, []) == ["libonnxruntime.so", "libc++_shared.so"]
+    runtime = written(tmp_path, elf(soname="libonnxruntime.so"), "libonnxruntime.so")
+    shared = written(tmp_path, elf(), "libc++_shared.so")
+    assert missing_libraries(found, [runtime]) == ["libc++_shared.so"]
+    assert missing_libraries(found, [runtime, shared]) == []
+
+
+def test_a_library_under_another_name_does_not_count(tmp_path: Path) -> None:
+    found = inspected(tmp_path, elf(X86_64, "/lib64/ld-linux-x86-64.so.2", ("libonnxruntime.so", "libstdc++.so.6")))
+    wheel = written(tmp_path, elf(X86_64), "libonnxruntime.so.1.21.0")
+    assert missing_libraries(found, [wheel]) == ["libonnxruntime.so"]
+
+
+def test_what_a_given_library_needs_counts_too(tmp_path: Path) -> None:
+    found = inspected(tmp_path, elf(interpreter=ANDROID_LINKER, needed=("libonnxruntime.so",)))
+    runtime = written(tmp_path, elf(needed=("libc++_shared.so", "libm.so")), "libonnxruntime.so")
+    assert missing_libraries(found, [runtime]) == ["libc++_shared.so"]
+
+
+def test_a_lone_library_is_no_program(tmp_path: Path) -> None:
+    found = inspected(tmp_path, elf(soname="libonnxruntime.so", api=24))
+    assert (found.is_executable, found.soname, found.exec_abi) == (False, "libonnxruntime.so", "arm64-v8a")
+
+
+def test_a_static_program_tells_its_runtime(tmp_path: Path) -> None:
+    words = (
+        b"\x001.2.13\x00SequentialExecutor::Execute\0_kernel_time\0ORT Build Info: git-branch=x\0"
+        b"\x001.23.2\x00NnapiExecutionProvider::GetCapability\0"
+    )
+    found = inspected(tmp_path, elf(interpreter=ANDROID_LINKER, tail=words))
+    assert (found.ort_version, found.has_nnapi, found.replay_key) == (OrtVersion(1, 23, 2), True, False)
+    two = inspected(tmp_path, elf(interpreter=ANDROID_LINKER, tail=words + b"\x001.22.0\x00"))
+    assert two.ort_version is None
+
+
+def test_a_script_names_its_interpreter(tmp_path: Path) -> None:
+    found = inspected(tmp_path, b"#!/usr/bin/python3 -IS\nprint()\n")
+    assert (found.kind, found.interpreter, found.exec_abi, found.is_executable) == (
+        "script", "/usr/bin/python3", None, True
+    )  # fmt: skip
+
+
+def test_libraries_must_go_with_the_program(tmp_path: Path) -> None:
+    program = inspected(tmp_path, elf(interpreter=ANDROID_LINKER, api=27, tail=b"\0VERS_1.21.0\0"))
+    same = inspected(tmp_path, elf(api=27, tail=b"\0VERS_1.21.0\0"), "libonnxruntime.so")
+    newer = inspected(tmp_path, elf(api=27, tail=b"\0VERS_1.31.1\0"), "libonnxruntime.so")
+    narrow = inspected(tmp_path, elf(ARM, api=27, bits=32), "libonnxruntime.so")
+    assert mismatch(program, [same]) is None
+    assert "asks for onnxruntime 1.21.0, libonnxruntime.so is 1.31.1" in str(mismatch(program, [newer]))
+    assert "built for armeabi-v7a" in str(mismatch(program, [narrow]))
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "is empty"),
+        (b"MZ\x90\0", "neither an ELF file nor a script"),
+        (b"#!\n", "names no interpreter"),
+        (b"\x7fELF", "damaged or cut"),
+        (b"\x7fELF" + bytes(60), "damaged or cut"),
+        (elf(interpreter=ANDROID_LINKER, needed=("a.so",))[:150], "damaged or cut"),
+    ],
+)
+def test_what_is_no_program_is_refused_with_file_and_mend(tmp_path: Path, content: bytes, why: str) -> None:
+    path = written(tmp_path, content)
+    with pytest.raises(BinaryUnusable, match=why) as caught:
+        inspect_binary(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_file_that_is_not_there_or_a_folder(tmp_path: Path) -> None:
+    for path in (tmp_path / "none", tmp_path):
+        with pytest.raises(BinaryUnusable, match="cannot be read"):
+            inspect_binary(path)
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_file_that_lies_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
+    content = bytearray(
+        elf(interpreter=ANDROID_LINKER, needed=("libonnxruntime.so", "libc.so"), soname="x", api=27, tail=bytes(40))
+    )
+    for _ in range(data.draw(st.integers(1, 5))):
+        at = data.draw(st.integers(4, len(content) - 1))
+        content[at] = data.draw(st.integers(0, 255))
+    if data.draw(st.booleans()):
+        del content[data.draw(st.integers(5, len(content))) :]
+    try:
+        found = inspected(tmp_path, bytes(content))
+    except BinaryUnusable as error:
+        said = str(error)
+    else:
+        said = f"{found.interpreter}{found.soname}{''.join(found.needed)}"
+    assert said.isprintable()
+
+
+TRUE = os.environ.get("ORCH_PERF_TEST", "")
+
+
+@pytest.mark.skipif(not TRUE, reason="ORCH_PERF_TEST names no true onnxruntime_perf_test")
+def test_the_true_perf_test() -> None:
+    found = inspect_binary(Path(TRUE))
+    assert (found.exec_abi, found.is_executable, str(found.ort_version)) == ("linux-x86_64", True, "1.21.0")
+    assert missing_libraries(found, []) == ["libonnxruntime.so"]
