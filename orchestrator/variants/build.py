@@ -8,6 +8,7 @@ result would run on the converting machine's kind of CPU only.
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 import re
 import shutil
@@ -72,7 +73,8 @@ def _convert(source: Inspection, recipe: Recipe, dims: Dims, folder: Path, scrat
         _save_changed(source, dims, path, os.link)
     target = folder / "model.ort"
     _save_session(path, recipe, target)
-    data = target.read_bytes()
+    with target.open("rb") as stream:
+        data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)  # a copy would be touched page by page
     file = read_ort(data)
     return Built(
         main=target.name,
