@@ -135,6 +135,8 @@ class AttemptRecord:
     script_digest: str = ""
     adopted: bool = False
     """The phone finished it alone; a later process found it."""
+    schema_version: int = 0
+    """The ledger's schema that it was written under; 0 before it is written."""
 
 
 class TrialState(StrEnum):

@@ -176,5 +176,6 @@ def _attempt_from(row: Any) -> AttemptRecord:
         outcome=outcome_from(row.state, row.outcome),
         evidence=from_text(dict[str, str], row.evidence),
         in_force=from_text(dict[str, str], row.in_force),
+        schema_version=row.schema_version,
         **{name: getattr(row, name) for name in (*_SAME_FIELDS, *_TEXT_FIELDS)},
     )

@@ -1,0 +1,269 @@
+"""Pure: what every column of the frames holds. `COLUMNS` is the dictionary that people and tests read.
+
+Kinds: `text`, `int`, `float`, `flag`, `moment` (UTC) and `list` (a tuple or a mapping; JSON text in files). Any cell
+may be missing: that means "not said", never "fine".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class ColumnMeaning(NamedTuple):
+    """A column: its unit (empty for what has none), what it holds, and as which kind."""
+
+    unit: str
+    meaning: str
+    kind: str = "text"
+
+
+_C = ColumnMeaning
+Columns = Mapping[str, ColumnMeaning]
+
+_RUN = _C("", "the run's name")
+_PHONE = _C("", "the phone's identity (ro.serialno)")
+_LABEL = _C("", "what tables call the phone")
+_MODEL = _C("", "the model's name")
+_ROW = _C("", "what a person calls the case: 'cpu all 4t'")
+_CASE = _C("", "digest of what was asked: variant, settings, binary, inputs")
+_TRIAL = _C("", "the trial's id: run, case, phone, purpose, round; missing for a calibration")
+_ATTEMPT = _C("", "the attempt's id")
+_PURPOSE = _C("", "time, trace or calibrate; the three are never mixed")
+_ROUND = _C("", "which planned repetition of the case, from 1", "int")
+_POSITION = _C("", "place in the phone's order", "int")
+_KIND = _C("", "what went wrong, one word of the error tree: crashed, timed_out, …")
+_BLAME = _C("", "who must act: lab, plan, model, runtime, us")
+_RETRY = _C("", "where trying again is honest: here, elsewhere, later, never")
+_MESSAGE = _C("", "the failure in words")
+
+RUNS: Columns = {
+    "run": _RUN,
+    "created_at": _C("UTC", "when the plan was written down", "moment"),
+    "finished_at": _C("UTC", "when the run ended; missing while it runs or when it was cut off", "moment"),
+    "state": _C("", "running, finished or interrupted"),
+    "plan_name": _C("", "the preset's or the plan file's name"),
+    "plan_digest": _C("", "digest of what the plan asks for"),
+    "command": _C("", "the command that asked for the run"),
+    "seed": _C("", "seed of the order of trials", "int"),
+    "rounds": _C("", "planned repetitions of each case", "int"),
+    "note": _C("", "what the user noted"),
+    "tags": _C("", "the user's tags", "list"),
+    "binary_name": _C("", "the measured program's file name"),
+    "binary_digest": _C("", "digest of the measured program and its libraries"),
+    "binary_ort_version": _C("", "ONNX Runtime's version, as the binary tells it"),
+    "script_digest": _C("", "digest of the script that ran on the phones"),
+    "orch_version": _C("", "the orch that ran it"),
+    "host": _C("", "the computer's name"),
+    "user": _C("", "who ran it"),
+    "planned": _C("", "trials asked for", "int"),
+    "measured": _C("", "trials that measured", "int"),
+    "failed": _C("", "trials tried in vain", "int"),
+    "skipped": _C("", "trials not tried to their end", "int"),
+}
+
+PHONES: Columns = {
+    "run": _RUN,
+    "phone": _PHONE,
+    "label": _LABEL,
+    "serial": _C("", "the adb serial it had in this run"),
+    "device_model": _C("", "ro.product.model"),
+    "manufacturer": _C("", "ro.product.manufacturer"),
+    "soc": _C("", "the system on chip"),
+    "api_level": _C("", "Android's API level", "int"),
+    "fingerprint": _C("", "ro.build.fingerprint"),
+    "abis": _C("", "Android's ABI names, best first", "list"),
+    "exec_abis": _C("", "what the phone can execute, best first", "list"),
+    "cores": _C("", "number of cores", "int"),
+    "max_freq_khz": _C("kHz", "highest clock of each core", "list"),
+    "memory_bytes": _C("bytes", "memory", "int"),
+    "rooted": _C("", "whether its shell can be root", "flag"),
+    "virtual": _C("", "whether it is a virtual phone", "flag"),
+    "confinement": _C("", "a virtual phone's: namespace or unconfined"),
+    "profile": _C("", "a virtual phone's device profile"),
+    "shell": _C("", "the shell that runs our script"),
+}
+
+VARIANTS: Columns = {
+    "run": _RUN,
+    "variant": _C("", "digest of what was asked: model, recipe, dimensions, converter"),
+    "model": _MODEL,
+    "model_digest": _C("", "digest of the source model's bytes"),
+    "recipe": _C("", "onnx, or level and style"),
+    "format": _C("", "onnx or ort"),
+    "converter_version": _C("", "the onnxruntime that built it; empty for onnx"),
+    "graph_digest": _C("", "equal for twins"),
+    "sha256": _C("", "digest of this build's bytes"),
+    "size_bytes": _C("bytes", "size of the file", "int"),
+    "ort_format": _C("", "version of the ORT format; missing for onnx", "int"),
+    "build_s": _C("s", "time that building took", "float"),
+    "nodes_before": _C("", "nodes by operator before the recipe", "list"),
+    "nodes_after": _C("", "nodes by operator after the recipe", "list"),
+}
+
+TRIALS: Columns = {
+    "run": _RUN,
+    "trial": _TRIAL,
+    "case": _CASE,
+    "phone": _PHONE,
+    "label": _LABEL,
+    "model": _MODEL,
+    "row": _ROW,
+    "also": _C("", "other names of the same case: twins and merged cells", "list"),
+    "twin_of": _C("", "the row of which this one is a twin measured on purpose"),
+    "purpose": _PURPOSE,
+    "round": _ROUND,
+    "position": _POSITION,
+    "state": _C("", "planned, measured, failed or skipped"),
+    "kind": _KIND,
+    "blame": _BLAME,
+    "retry": _RETRY,
+    "message": _MESSAGE,
+    "reason": _C("", "why it was skipped"),
+    "counted_attempt": _C("", "the one attempt that counts"),
+}
+
+DROPPED: Columns = {
+    "run": _RUN,
+    "model": _MODEL,
+    "phone": _PHONE,
+    "label": _LABEL,
+    "row": _ROW,
+    "reason": _C("", "why the cell is no trial"),
+}
+
+_SETTINGS: Columns = {
+    "provider": _C("", "execution provider asked for"),
+    "level": _C("", "optimization level that the runtime was asked for; missing: not asked"),
+    "intra_op_threads": _C("", "threads within an operator asked for; missing: not asked", "int"),
+    "inter_op_threads": _C("", "threads between operators asked for; missing: not asked", "int"),
+    "parallel_executor": _C("", "whether the parallel executor was asked for", "flag"),
+    "spinning": _C("", "whether waiting threads may spin", "flag"),
+    "arena": _C("", "whether the memory arena is used", "flag"),
+    "memory_pattern": _C("", "whether memory patterns are used", "flag"),
+    "denormals_as_zero": _C("", "whether denormal numbers are taken as zero", "flag"),
+    "config": _C("", "further session config entries asked for", "list"),
+    "in_force": _C("", "the settings that the runtime said it had set", "list"),
+}
+
+_FIGURES: Columns = {
+    "iterations": _C("", "measured iterations of the process, warm-up excluded", "int"),
+    "iterations_asked": _C("", "iterations asked for", "int"),
+    "p50_s": _C("s", "median latency of the process (linear between order statistics)", "float"),
+    "p90_s": _C("s", "90th percentile of latency", "float"),
+    "p95_s": _C("s", "95th percentile of latency", "float"),
+    "p99_s": _C("s", "99th percentile of latency", "float"),
+    "min_s": _C("s", "lowest latency", "float"),
+    "max_s": _C("s", "highest latency", "float"),
+    "mean_s": _C("s", "mean latency", "float"),
+    "session_creation_s": _C("s", "time to create the session", "float"),
+    "first_inference_s": _C("s", "time of the first inference; missing where the binary doesn't tell", "float"),
+    "peak_working_set_bytes": _C("bytes", "the process's peak memory", "int"),
+}
+
+_AROUND: Columns = {
+    "boot_id_before": _C("", "the phone's boot before the process"),
+    "boot_id_after": _C("", "the phone's boot after it; another one means that it rebooted"),
+    "battery_level_before": _C("%", "battery level before", "int"),
+    "battery_level_after": _C("%", "battery level after", "int"),
+    "battery_c_before": _C("°C", "battery temperature before", "float"),
+    "battery_c_after": _C("°C", "battery temperature after", "float"),
+    "thermal_status_before": _C("", "Android's thermal status before, 0 none to 6 shutdown", "int"),
+    "thermal_status_after": _C("", "Android's thermal status after", "int"),
+    "zone_max_c_before": _C("°C", "hottest thermal zone before", "float"),
+    "zone_max_c_after": _C("°C", "hottest thermal zone after", "float"),
+    "load_1m_before": _C("", "load average over a minute before", "float"),
+    "load_1m_after": _C("", "load average over a minute after", "float"),
+    "freq_max_khz_before": _C("kHz", "highest current clock of a core before", "int"),
+    "freq_max_khz_after": _C("kHz", "highest current clock of a core after", "int"),
+}
+
+ATTEMPTS: Columns = {
+    "run": _RUN,
+    "trial": _TRIAL,
+    "attempt": _ATTEMPT,
+    "counted": _C("", "whether it is the one attempt that counts for its trial", "flag"),
+    "phone": _PHONE,
+    "label": _LABEL,
+    "device_model": _C("", "ro.product.model"),
+    "api_level": _C("", "Android's API level", "int"),
+    "fingerprint": _C("", "ro.build.fingerprint when it ran"),
+    "virtual": _C("", "whether it ran on a virtual phone", "flag"),
+    "tuned": _C("", "whether the phone was changed for measuring; else stock", "flag"),
+    "model": _MODEL,
+    "variant": _C("", "the variant's id"),
+    "recipe": _C("", "onnx, or level and style"),
+    "format": _C("", "onnx or ort"),
+    "row": _ROW,
+    "also": _C("", "other names of the same case", "list"),
+    "twin_of": _C("", "the row of which this one is a twin measured on purpose"),
+    "case": _CASE,
+    **_SETTINGS,
+    "purpose": _PURPOSE,
+    "round": _ROUND,
+    "position": _POSITION,
+    "number": _C("", "which try at its trial, from 1", "int"),
+    "outcome": _C("", "measured, failed or skipped"),
+    "kind": _KIND,
+    "blame": _BLAME,
+    "retry": _RETRY,
+    "message": _MESSAGE,
+    **_FIGURES,
+    "exit_code": _C("", "the shell's exit code: 128 + n for signal n", "int"),
+    "ending": _C("", "how the process ended, as the phone tells it"),
+    "started_uptime_s": _C("s", "the phone's uptime when it started", "float"),
+    "ended_uptime_s": _C("s", "the phone's uptime when it ended", "float"),
+    "slot_wait_s": _C("s", "a virtual phone's wait for a computing slot, not part of any latency", "float"),
+    **_AROUND,
+    "recorded_at": _C("UTC", "when it was written down", "moment"),
+    "converter_version": _C("", "the onnxruntime that built the variant"),
+    "ort_version": _C("", "the runtime's version, as the binary tells it"),
+    "binary_digest": _C("", "digest of the measured program and its libraries"),
+    "inputs_digest": _C("", "digest of the input set"),
+    "graph_digest": _C("", "equal for twins"),
+    "seed": _C("", "seed of the order of trials", "int"),
+    "script_digest": _C("", "digest of the script that ran on the phone"),
+    "orch_version": _C("", "the orch that began the run"),
+    "schema_version": _C("", "the ledger's schema that the row was written under", "int"),
+    "adopted": _C("", "whether the phone finished it alone and a later process found it", "flag"),
+    "block": _C("", "the block that it ran in"),
+    "epoch": _C("", "the phone's lease it ran under", "int"),
+    "argv": _C("", "the command, word by word", "list"),
+    "command": _C("", "the command, quoted for a shell"),
+    "evidence": _C("", "digests of the raw files by name", "list"),
+}
+
+_OF_ATTEMPT: Columns = {
+    name: ATTEMPTS[name]
+    for name in ("run", "trial", "attempt", "counted", "phone", "label", "virtual", "model", "row", "case", "round")
+}
+
+ITERATIONS: Columns = {
+    **_OF_ATTEMPT,
+    "iteration": _C("", "which inference of the process, from 0, warm-up excluded", "int"),
+    "latency_s": _C("s", "its latency", "float"),
+}
+
+OPERATORS: Columns = {
+    **_OF_ATTEMPT,
+    "operator": _C("", "the operator: Conv, com.microsoft:FusedConv"),
+    "ran_on": _C("", "the execution provider that ran it"),
+    "nodes": _C("", "nodes of this operator", "int"),
+    "executions": _C("", "executions over all runs but the warm-up", "int"),
+    "runs": _C("", "whole runs in the trace but the warm-up", "int"),
+    "self_s": _C("s", "time in these nodes over all executions, without that of nodes in their bodies", "float"),
+    "share": _C("", "part of the time in all nodes, 0 to 1", "float"),
+    "complete": _C("", "whether the whole trace was there and understood", "flag"),
+}
+
+COLUMNS: Mapping[str, Columns] = {
+    "runs": RUNS,
+    "phones": PHONES,
+    "variants": VARIANTS,
+    "trials": TRIALS,
+    "attempts": ATTEMPTS,
+    "iterations": ITERATIONS,
+    "operators": OPERATORS,
+    "dropped": DROPPED,
+}
+"""frame -> column -> (unit, meaning, kind)"""

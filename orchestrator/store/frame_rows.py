@@ -1,0 +1,205 @@
+"""Pure: the ledger's nouns as the cells of frames' rows."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import fields
+
+from android_runner.facts import Vitals
+from orchestrator.outcome import Failed, Figures, Measured, Outcome, Skipped
+from orchestrator.plan.case import Case
+from orchestrator.store.codec import outcome_state
+from orchestrator.store.records import (
+    AttemptRecord,
+    PhoneRecord,
+    RunContents,
+    RunRecord,
+    RunSummary,
+    TrialRow,
+    VariantRecord,
+)
+
+Cells = dict[str, object]
+
+_RUN_CELLS = (
+    "created_at", "plan_name", "plan_digest", "seed", "rounds", "note", "tags", "binary_name", "binary_digest",
+    "binary_ort_version", "script_digest", "orch_version", "host", "user",
+)  # fmt: skip
+_FACT_CELLS = (
+    "device_model", "manufacturer", "soc", "api_level", "fingerprint", "abis", "exec_abis", "cores", "max_freq_khz",
+    "memory_bytes", "rooted", "virtual", "confinement", "profile", "shell",
+)  # fmt: skip
+_VARIANT_CELLS = (
+    "model_digest", "recipe", "format", "converter_version", "graph_digest", "sha256", "size_bytes", "ort_format",
+    "build_s", "nodes_before", "nodes_after",
+)  # fmt: skip
+_SETTING_CELLS = (
+    "intra_op_threads", "inter_op_threads", "parallel_executor", "spinning", "arena", "memory_pattern",
+    "denormals_as_zero", "config",
+)  # fmt: skip
+_ATTEMPT_CELLS = (
+    "phone", "fingerprint", "virtual", "tuned", "purpose", "round", "position", "number", "iterations_asked",
+    "exit_code", "ending", "started_uptime_s", "ended_uptime_s", "slot_wait_s", "recorded_at", "script_digest",
+    "schema_version", "adopted", "epoch", "argv", "evidence", "in_force",
+)  # fmt: skip
+
+
+def _cells(noun: object, names: tuple[str, ...]) -> Cells:
+    return {name: getattr(noun, name) for name in names}
+
+
+def _command_of(run: RunRecord) -> str | None:
+    """The command that the resolved plan remembers, where it does."""
+    try:
+        kept = json.loads(run.plan_json)
+    except ValueError:
+        return None
+    command = kept.get("command") if isinstance(kept, dict) else None
+    return command if isinstance(command, str) else None
+
+
+def run_cells(summary: RunSummary) -> Cells:
+    """A row of `runs`."""
+    return {
+        "run": summary.run.run_id,
+        "finished_at": summary.ended_at,
+        "state": summary.state.value,
+        "command": _command_of(summary.run),
+        "planned": summary.planned,
+        "measured": summary.measured,
+        "failed": summary.failed,
+        "skipped": summary.skipped,
+        **_cells(summary.run, _RUN_CELLS),
+    }
+
+
+def phone_cells(run_id: str, phone: PhoneRecord) -> Cells:
+    """A row of `phones`."""
+    head: Cells = {"run": run_id, "phone": phone.phone, "label": phone.label, "serial": phone.serial}
+    return {**head, **_cells(phone.facts, _FACT_CELLS)}
+
+
+def variant_cells(run_id: str, variant: VariantRecord) -> Cells:
+    """A row of `variants`."""
+    head: Cells = {"run": run_id, "variant": variant.variant_id, "model": variant.model_name}
+    return {**head, **_cells(variant, _VARIANT_CELLS)}
+
+
+def dropped_cells(contents: RunContents) -> list[Cells]:
+    """The rows of `dropped`."""
+    labels = {phone.phone: phone.label for phone in contents.phones}
+    return [
+        {
+            "run": contents.run.run_id,
+            "model": one.model_name,
+            "phone": one.phone,
+            "label": labels.get(one.phone, one.phone),
+            "row": one.row,
+            "reason": one.reason,
+        }
+        for one in contents.dropped
+    ]
+
+
+def outcome_cells(outcome: Outcome | None) -> Cells:
+    """Why there is no measurement, as far as there is none."""
+    match outcome:
+        case Failed(kind=kind, blame=blame, retry=retry, message=message):
+            return {"kind": kind, "blame": blame.value, "retry": retry.value, "message": message}
+        case Skipped(reason=reason):
+            return {"reason": reason.value}
+        case _:
+            return {}
+
+
+class RunRows:
+    """Rows that need to know the run's phones, cases and variants."""
+
+    def __init__(self, contents: RunContents) -> None:
+        self.run = contents.run
+        self._phones: Mapping[str, PhoneRecord] = {phone.phone: phone for phone in contents.phones}
+        self._cases: Mapping[str, Case] = {case.case_id: case for case in contents.cases}
+        self._variants: Mapping[str, VariantRecord] = {one.variant_id: one for one in contents.variants}
+
+    def _named(self, phone: str, case_id: str) -> Cells:
+        """What people call a phone and a case."""
+        record, case = self._phones.get(phone), self._cases.get(case_id)
+        cells: Cells = {
+            "run": self.run.run_id,
+            "case": case_id,
+            "phone": phone,
+            "label": phone if record is None else record.label,
+        }
+        if case is not None:
+            cells |= {"model": case.model_name, "row": case.row, "also": case.also, "twin_of": case.twin_of or None}
+        return cells
+
+    def trial(self, row: TrialRow) -> Cells:
+        """A row of `trials`."""
+        return {
+            **self._named(row.trial.phone, row.trial.case_id),
+            "trial": row.trial_id,
+            "purpose": row.trial.purpose.value,
+            "round": row.trial.round,
+            "position": row.trial.position,
+            "state": row.state.value,
+            "counted_attempt": row.attempt_id,
+            **outcome_cells(row.outcome),
+        }
+
+    def attempt(self, attempt: AttemptRecord, *, counted: bool) -> Cells:
+        """A row of `attempts`."""
+        phone = self._phones.get(attempt.phone)
+        figures = attempt.outcome.figures if isinstance(attempt.outcome, Measured) else None
+        return {
+            **self._named(attempt.phone, attempt.case_id),
+            **_cells(attempt, _ATTEMPT_CELLS),
+            **({} if phone is None else _cells(phone.facts, ("device_model", "api_level"))),
+            **self._of_case(attempt.case_id),
+            **({} if figures is None else {one.name: getattr(figures, one.name) for one in fields(Figures)}),
+            **outcome_cells(attempt.outcome),
+            **_vitals_cells("before", attempt.before),
+            **_vitals_cells("after", attempt.after),
+            "trial": attempt.trial_id or None,
+            "attempt": attempt.attempt_id,
+            "counted": counted,
+            "outcome": outcome_state(attempt.outcome),
+            "ort_version": self.run.binary_ort_version,
+            "seed": self.run.seed,
+            "orch_version": self.run.orch_version,
+            "block": attempt.block_id,
+            "command": shlex.join(attempt.argv),
+        }
+
+    def _of_case(self, case_id: str) -> Cells:
+        case = self._cases.get(case_id)
+        if case is None:
+            return {}
+        variant = self._variants.get(case.variant_id)
+        return {
+            "variant": case.variant_id,
+            "recipe": case.recipe_name,
+            "graph_digest": case.graph_digest,
+            "binary_digest": case.binary_digest,
+            "inputs_digest": case.inputs_digest,
+            "provider": case.settings.provider.value,
+            "level": None if case.settings.level is None else case.settings.level.value,
+            **_cells(case.settings, _SETTING_CELLS),
+            **({} if variant is None else _cells(variant, ("format", "converter_version"))),
+        }
+
+
+def _vitals_cells(when: str, vitals: Vitals | None) -> Cells:
+    if vitals is None:
+        return {}
+    return {
+        f"boot_id_{when}": vitals.boot_id,
+        f"battery_level_{when}": vitals.battery_level,
+        f"battery_c_{when}": vitals.battery_c,
+        f"thermal_status_{when}": vitals.thermal_status,
+        f"zone_max_c_{when}": max(vitals.zones_c.values(), default=None),
+        f"load_1m_{when}": vitals.load_1m,
+        f"freq_max_khz_{when}": max(vitals.current_freq_khz, default=None),
+    }

@@ -1,0 +1,202 @@
+"""Ledger and evidence as tidy pandas frames: one row a thing, units in column names, every column in `COLUMNS`.
+
+Iterations and operators are read from the evidence when they are asked for, with the parsers of today.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from android_runner.errors import ReportUnreadable
+from android_runner.perf_report import MAX_STDOUT_BYTES, Latencies, iteration_lines
+from android_runner.result_file import MAX_RESULT_FILE_BYTES, parse_result_file
+from android_runner.trace import TraceTable, operators, read_trace_chunks
+from orchestrator.errors import StoreError
+from orchestrator.outcome import Measured
+from orchestrator.plan.case import Purpose
+from orchestrator.store.columns import COLUMNS, ITERATIONS, OPERATORS, ColumnMeaning
+from orchestrator.store.evidence import EvidenceStore
+from orchestrator.store.frame_rows import Cells, RunRows, dropped_cells, phone_cells, run_cells, variant_cells
+from orchestrator.store.ledger import FILE_NAME, Ledger
+from orchestrator.store.records import AttemptRecord, RunContents, RunSummary, TrialRow
+
+RESULT_FILE = "result.csv"
+_TRACE_CHUNK_BYTES = 1024 * 1024
+_DTYPES = {"text": "string", "int": "Int64", "float": "float64", "flag": "boolean"}
+
+
+class RunFrames:
+    """A run's frames, each made when it is first asked for.
+
+    Raises StoreError when the ledger can't be read; for `iterations` and `operators` also when evidence is missing.
+    """
+
+    def __init__(self, ledger: Ledger, evidence: EvidenceStore, run_id: str) -> None:
+        self._ledger = ledger
+        self._evidence = evidence
+        self.run_id = run_id
+
+    @cached_property
+    def _contents(self) -> RunContents:
+        return self._ledger.contents(self.run_id)
+
+    @cached_property
+    def _summary(self) -> RunSummary:
+        return next(summary for summary in self._ledger.runs() if summary.run.run_id == self.run_id)
+
+    @cached_property
+    def _trial_rows(self) -> list[TrialRow]:
+        return self._ledger.trials(self.run_id)
+
+    @cached_property
+    def _attempt_records(self) -> list[AttemptRecord]:
+        return self._ledger.attempts(self.run_id)
+
+    @cached_property
+    def _counted(self) -> set[str]:
+        return {row.attempt_id for row in self._trial_rows if row.attempt_id is not None}
+
+    @cached_property
+    def _rows(self) -> RunRows:
+        return RunRows(self._contents)
+
+    def read_now(self) -> RunFrames:
+        """Read all that the ledger says; it may be closed afterwards. Evidence is still read when asked for."""
+        _ = (self._contents, self._summary, self._trial_rows, self._attempt_records)
+        return self
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """One row: the run."""
+        return _frame("runs", [run_cells(self._summary)])
+
+    @cached_property
+    def phones(self) -> pd.DataFrame:
+        """One row a phone."""
+        return _frame("phones", [phone_cells(self.run_id, phone) for phone in self._contents.phones])
+
+    @cached_property
+    def variants(self) -> pd.DataFrame:
+        """One row a variant."""
+        return _frame("variants", [variant_cells(self.run_id, one) for one in self._contents.variants])
+
+    @cached_property
+    def dropped(self) -> pd.DataFrame:
+        """One row a cell of the matrix that is no trial."""
+        return _frame("dropped", dropped_cells(self._contents))
+
+    @cached_property
+    def trials(self) -> pd.DataFrame:
+        """One row a planned trial, in the order of the plan."""
+        return _frame("trials", [self._rows.trial(row) for row in self._trial_rows])
+
+    @cached_property
+    def attempts(self) -> pd.DataFrame:
+        """One row an attempt, calibrations too, in the order in which they were recorded."""
+        return _frame("attempts", [self._attempt(one) for one in self._attempt_records])
+
+    def _attempt(self, attempt: AttemptRecord) -> Cells:
+        return self._rows.attempt(attempt, counted=attempt.attempt_id in self._counted)
+
+    @cached_property
+    def iterations(self) -> pd.DataFrame:
+        """One row an inference of every timed attempt that measured, counted or not."""
+        parts: list[pd.DataFrame] = []
+        for attempt in self._attempt_records:
+            if attempt.purpose == Purpose.TIME and _measured(attempt):
+                latencies = self._latencies(attempt)
+                cells = {name: [value] * latencies.size for name, value in self._head(attempt, ITERATIONS).items()}
+                parts.append(_typed({**cells, "iteration": range(latencies.size), "latency_s": latencies}, ITERATIONS))
+        return pd.concat(parts, ignore_index=True) if parts else _frame("iterations", [])
+
+    @cached_property
+    def operators(self) -> pd.DataFrame:
+        """One row an operator and execution provider of every trace."""
+        rows: list[Cells] = []
+        for attempt in self._attempt_records:
+            if attempt.purpose == Purpose.TRACE and _measured(attempt):
+                table = self._trace(attempt)
+                head = self._head(attempt, OPERATORS)
+                rows += [
+                    {
+                        **head,
+                        "operator": one.op_name,
+                        "ran_on": one.provider,
+                        "nodes": one.nodes,
+                        "executions": one.count,
+                        "runs": len(table.runs_us),
+                        "self_s": one.self_us / 1e6,
+                        "share": one.share,
+                        "complete": table.complete,
+                    }
+                    for one in operators(table)
+                ]
+        return _frame("operators", rows)
+
+    def _head(self, attempt: AttemptRecord, columns: Mapping[str, ColumnMeaning]) -> Cells:
+        """The columns that say of which attempt a row is."""
+        cells = self._attempt(attempt)
+        return {name: cells.get(name) for name in columns if name in cells and name in COLUMNS["attempts"]}
+
+    def _latencies(self, attempt: AttemptRecord) -> Latencies:
+        result, stdout = attempt.evidence.get(RESULT_FILE), attempt.evidence.get("stdout")
+        try:
+            if result is not None:
+                return parse_result_file(self._evidence.read(result, MAX_RESULT_FILE_BYTES))
+            if stdout is not None:
+                return iteration_lines(self._evidence.read(stdout, MAX_STDOUT_BYTES))
+        except ReportUnreadable as error:
+            raise StoreError(f"attempt {attempt.attempt_id}: its evidence can't be read: {error}") from error
+        return np.array([], dtype=np.float64)
+
+    def _trace(self, attempt: AttemptRecord) -> TraceTable:
+        name = next((name for name in sorted(attempt.evidence) if name.endswith(".json")), None)
+        if name is None:
+            raise StoreError(f"attempt {attempt.attempt_id} measured a trace, but none is in its evidence")
+        try:
+            with self._evidence.open(attempt.evidence[name]) as stream:
+                return read_trace_chunks(iter(lambda: stream.read(_TRACE_CHUNK_BYTES), b""))
+        except (ReportUnreadable, OSError, EOFError) as error:
+            raise StoreError(f"attempt {attempt.attempt_id}: {name} can't be read: {error}") from error
+
+
+def _measured(attempt: AttemptRecord) -> bool:
+    return isinstance(attempt.outcome, Measured)
+
+
+def _frame(name: str, rows: Iterable[Cells]) -> pd.DataFrame:
+    """Rows as a frame with exactly the columns of `COLUMNS[name]`."""
+    columns = COLUMNS[name]
+    listed = list(rows)
+    return _typed({column: [row.get(column) for row in listed] for column in columns}, columns)
+
+
+def _typed(cells: Mapping[str, object], columns: Mapping[str, ColumnMeaning]) -> pd.DataFrame:
+    return pd.DataFrame({name: _series(cells[name], meaning.kind) for name, meaning in columns.items()})
+
+
+def _series(values: object, kind: str) -> pd.Series:
+    if kind == "moment":
+        return pd.Series(pd.to_datetime(list(values), utc=True)).astype("datetime64[us, UTC]")  # type: ignore[call-overload]
+    return pd.Series(values, dtype=_DTYPES.get(kind, "object"))
+
+
+def load(run: str = "@last", home: str | Path | None = None) -> RunFrames:
+    """The frames of a run: `@last`, `@yesterday`, a name, a unique part of one; of `home` (`ORCH_HOME`, `./orch-runs`).
+
+    Raises StoreError when there is no ledger, UsageError when no or several runs match.
+    """
+    root = Path(home or os.environ.get("ORCH_HOME") or "orch-runs").absolute()
+    if not (root / FILE_NAME).is_file():
+        raise StoreError(f"{root}: no ledger is there; give home=…, or set ORCH_HOME")
+    ledger = Ledger.open(root)
+    try:
+        return RunFrames(ledger, EvidenceStore(root), ledger.find_run(run)).read_now()
+    finally:
+        ledger.close()
