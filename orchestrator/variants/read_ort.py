@@ -11,7 +11,6 @@ import importlib
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from orchestrator.variants.graph import ELEMENT_TYPES, Attribute, Constant, Graph, Node, Port, Record
@@ -50,11 +49,6 @@ def read_ort_format(data: Any) -> int:
 def read_ort(data: Any) -> OrtFile:
     """Read an `.ort` file's bytes (or a memory map of them). Raises ValueError where it is none or damaged."""
     return _guarded(lambda: _read(data))
-
-
-def read_ort_file(path: Path) -> OrtFile:
-    """`read_ort` of a file. Raises OSError as well."""
-    return read_ort(path.read_bytes())
 
 
 def _guarded(read: Callable[[], _Read]) -> _Read:

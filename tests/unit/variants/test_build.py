@@ -15,7 +15,7 @@ from orchestrator.variants.build import Built, build, flat_names
 from orchestrator.variants.dims import Dims
 from orchestrator.variants.graph import graph_digest
 from orchestrator.variants.inspect import inspect_model
-from orchestrator.variants.read_ort import read_ort, read_ort_file
+from orchestrator.variants.read_ort import read_ort
 from orchestrator.variants.recipe import Recipe
 from orchestrator.variants.rules import AS_IS, ONNX
 from tests.unit.variants import nets
@@ -60,7 +60,7 @@ def test_same_graph_as_the_converter_s(
             for path in (tmp_path / "theirs").glob("*.ort")
             if path.name.endswith(ending) and ("runtime" in path.name) == (style is RUNTIME)
         ]
-        theirs = read_ort_file(found)
+        theirs = read_ort(found.read_bytes())
         ours = made(source, ort(level, style), tmp_path / style.value)
         assert ours.graph_digest == graph_digest(theirs.graph, "ort", theirs.opsets)
         ours_graph = read_ort((tmp_path / style.value / "files" / "model.ort").read_bytes()).graph
@@ -90,7 +90,7 @@ def test_twins_of_mnist(sources: dict[str, Path], tmp_path: Path) -> None:
     assert fixed["extended"] == fixed["layout"] == fixed["all"] != fixed["basic"]
     assert digests["basic", RUNTIME] == fixed["basic"], "no record, so the same graph"
     assert digests["all", RUNTIME] not in fixed.values(), "its records are part of it, its nodes are those of basic"
-    assert len(read_ort_file(tmp_path / f"all{RUNTIME}" / "files" / "model.ort").graph.records) == 2
+    assert len(read_ort((tmp_path / f"all{RUNTIME}" / "files" / "model.ort").read_bytes()).graph.records) == 2
 
 
 def test_levels_differ_where_quantization_acts(sources: dict[str, Path], tmp_path: Path) -> None:
