@@ -94,6 +94,17 @@ def state_files(profile: DeviceProfile, boot_id: str) -> dict[str, str]:
     }
 
 
+def state_links(profile: DeviceProfile) -> dict[str, str]:
+    """Links of /sys and their targets: each core's `cpufreq` is its policy."""
+    links: dict[str, str] = {}
+    first = 0
+    for cluster in profile.clusters:
+        for core in range(first, first + cluster.count):
+            links[f"{_CPU}/cpu{core}/cpufreq"] = f"../cpufreq/policy{first}"
+        first += cluster.count
+    return links
+
+
 def zone_temperature(temp_c: float) -> str:
     """A thermal zone's `temp`."""
     return f"{round(temp_c * 1000)}\n"
@@ -125,13 +136,10 @@ def _cpus(profile: DeviceProfile) -> Iterator[tuple[str, str]]:
         yield f"{_CPU}/{name}", f"{span}\n"
     first = 0
     for cluster in profile.clusters:
-        content = dict(_policy(cluster, first))
-        for name, text in content.items():
+        for name, text in _policy(cluster, first):
             yield f"{_CPU}/cpufreq/policy{first}/{name}", text
         for core in range(first, first + cluster.count):
             yield f"{_CPU}/cpu{core}/online", "1\n"
-            for name, text in content.items():
-                yield f"{_CPU}/cpu{core}/cpufreq/{name}", text
         first += cluster.count
 
 

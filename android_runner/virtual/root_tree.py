@@ -10,7 +10,7 @@ from pathlib import Path
 
 from android_runner.profile import DeviceProfile
 from android_runner.virtual.host_tools import HostTools, android_tools, library_folders
-from android_runner.virtual.identity import BOOT_ID, Standing, properties, state_files
+from android_runner.virtual.identity import BOOT_ID, Standing, properties, state_files, state_links
 from android_runner.virtual.slots import write_launcher
 
 PROPERTY_DIR = "dev/__properties__"
@@ -61,6 +61,8 @@ class RootTree:
         (self.root / REBOOT_REQUEST).unlink(missing_ok=True)
         for name, text in state_files(self._profile, boot_id).items():
             _write(self.root / name, text)
+        for name, target in state_links(self._profile).items():
+            _link(self.root / name, target)
         for name in OVERLAYS:
             _write(self.phone_dir / "boot" / Path(name).name, (self.root / name).read_text(encoding="utf-8"))
 
