@@ -16,7 +16,7 @@ Control, by files that act at once:
 `phone_dir = state.Places(home).phone(serialno)`.
 
 Parts: `lifecycle` (up, listing, down), `server` (the private adb server), `daemon` (the process), `phone` (one phone in
-it), `link`, `stream`, `packets`, `auth` (the transport protocol), `shell_service`, `sync_service`, `sync_transfer`,
-`phone_fs` (services), `confinement`, `root_tree`, `identity`, `host_tools`, `slots` (what a shell sees), `faults`,
-`vitals`, `state`, `processes`.
+it); `link`, `stream`, `packets`, `auth` (the transport protocol); `shell_service`, `child`, `gathering`,
+`shell_packets`, `sync_service`, `sync_transfer`, `phone_fs`, `session` (services); `confinement`, `root_tree`,
+`identity`, `host_tools`, `slots` (what a shell sees); `faults`, `vitals`, `state`, `processes`.
 """

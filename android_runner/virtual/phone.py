@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 
 from android_runner.profile import DeviceProfile
+from android_runner.virtual.child import Spawn
 from android_runner.virtual.confinement import Namespace, NoNamespaces, make_namespace
 from android_runner.virtual.faults import FaultMeter, FaultPlan, read_faults
 from android_runner.virtual.host_tools import HostTools, exec_abi, system_tool
@@ -18,7 +19,8 @@ from android_runner.virtual.phone_fs import PhoneFs
 from android_runner.virtual.processes import identify, kill_with_environment, with_environment
 from android_runner.virtual.root_tree import REBOOT_REQUEST, RootTree
 from android_runner.virtual.session import Session
-from android_runner.virtual.shell_service import ShellService, Spawn, parse_request
+from android_runner.virtual.shell_packets import parse_request
+from android_runner.virtual.shell_service import ShellService
 from android_runner.virtual.slots import launcher_path
 from android_runner.virtual.state import PhoneRecord, Places, read_phone, write_record
 from android_runner.virtual.stream import Stream, StreamClosed
