@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
 from android_runner.adb.discovery import SeenPhone, attached, open_device
 from android_runner.adb.server import AdbServer, adb_binary, ensure_server
@@ -87,11 +86,12 @@ def real_phones(port: int) -> list[Phone]:
 
 
 def virtual_phones(home: Home) -> list[Phone]:
-    """The virtual phones that live now; starts nothing."""
-    from android_runner.virtual.lifecycle import running_server  # noqa: PLC0415 - only where virtual phones are meant
+    """The virtual phones that live now; starts none, but their adb server if that has died."""
+    from android_runner.virtual.lifecycle import ensure_server, listing  # noqa: PLC0415 - only for virtual phones
 
-    port = running_server(home.root)
-    return [] if port is None else look(AdbServer(port=port))
+    if not any(one.state == "up" for one in listing(home.root)):
+        return []
+    return look(AdbServer(port=ensure_server(home.root, adb_binary()).port))
 
 
 def start_virtual(
@@ -103,18 +103,18 @@ def start_virtual(
     unconfined: bool = False,
 ) -> list[Phone]:
     """Virtual phones as asked for, started where missing. Raises UsageError for an unknown device profile."""
+    from android_runner.profile import ProfileError  # noqa: PLC0415
     from android_runner.virtual.lifecycle import up  # noqa: PLC0415
 
-    started = up(
-        home.root,
-        [(wish.profile, wish.count) for wish in wishes],
-        adb_binary(),
-        slots=slots,
-        idle_exit_s=idle_exit_s,
-        confinement="unconfined" if unconfined else "auto",
-    )
-    wanted = {one.serialno for one in started}
-    return [phone for phone in virtual_phones(home) if phone.label in wanted]
+    wanted = [(wish.profile, wish.count) for wish in wishes]
+    try:
+        started = up(home.root, wanted, adb_binary(), idle_exit_s=idle_exit_s, slots=slots, confine=not unconfined)
+    except ProfileError as error:
+        raise UsageError(Problem("--device virtual", str(error))) from error
+    except RunnerError as error:
+        raise UsageError(Problem("virtual phones", str(error), "orch virtual down, then again")) from error
+    names = {one.serialno for one in started}
+    return [phone for phone in virtual_phones(home) if phone.label in names]
 
 
 def chosen_phones(options: Sequence[str], home: Home, port: int, slots: int) -> list[Phone]:
@@ -181,15 +181,3 @@ def claim(phones: Sequence[Phone], run_id: str) -> list[PhoneLock]:
             lock.release()
         raise UsageError(*problems)
     return locks
-
-
-def profile_names() -> list[str]:
-    """The device profiles that virtual phones can have."""
-    from android_runner.profile import profile_names as names  # noqa: PLC0415
-
-    return names()
-
-
-def virtual_home(home: Home) -> Path:
-    """Where the virtual phones of a home live."""
-    return home.root / "virtual"

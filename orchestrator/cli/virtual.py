@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Annotated
 
@@ -43,10 +44,10 @@ def list_(home: HomeOption = "", as_json: JsonOption = False) -> int:
 
     phones = listing(home_at(home).root)
     if as_json:
-        typer.echo(json.dumps([one.as_dict() for one in phones], indent=2))
+        typer.echo(json.dumps([dataclasses.asdict(one) for one in phones], indent=2))
         return int(ExitCode.DONE)
     for one in phones:
-        typer.echo(f"{one.serialno:28} {one.serial:22} {one.profile:16} {one.state}")
+        typer.echo(f"{one.serialno:28} {one.serial:22} {one.profile:16} {one.state} {one.confinement}")
     if not phones:
         typer.echo("no virtual phones: orch virtual up pixel-8")
     return int(ExitCode.DONE)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from android_runner.block import Block, Ending
+from android_runner.block import Block, BlockReport, Ending
 from android_runner.deadline import Clock, Deadline
 from android_runner.device import Device
 from android_runner.errors import LinkError, RunnerError, SettingRefused
 from android_runner.lease import take_lease
-from android_runner.run import BlockControl, BlockReport, Pace, clean_block, follow_block, start_block
+from android_runner.run import BlockControl, Pace, clean_block, follow_block, start_block
 from android_runner.staging import stage
 from orchestrator.farm.attempts import Placed, attempt_of
 from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, failed, staged, task_of, units_for
@@ -189,7 +189,7 @@ class Lane:
                 control=self.control,
                 clock=self.clock,
                 pace=Pace(lost_after_s=LOST_AFTER_S),
-                on_progress=lambda task_id: self.post(TrialSeen(kit.phone, task_id)),
+                on_progress=lambda seen: self.post(TrialSeen(kit.phone, seen.task_id)),
             )
         finally:
             if ahead is not None:
@@ -197,7 +197,7 @@ class Lane:
 
     def _stage_ahead(self, order: BlockOrder) -> threading.Thread | None:
         units = units_for(order.next_cases, self.kit.materials)
-        if not units or self.control.stop_asked:
+        if not units:
             return None
         present = [self.kit.materials.script, self.kit.materials.binary, *units_for(order.works, self.kit.materials)]
         in_use = [unit.digest for unit in present]
