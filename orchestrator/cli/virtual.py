@@ -13,6 +13,8 @@ from orchestrator.errors import ExitCode
 from orchestrator.home import home_at
 from orchestrator.plan.select import DEFAULT_PROFILE, parse_devices
 
+NEVER_S = 1e9
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None, help="Virtual phones: up, list, down.")
 
 
@@ -31,7 +33,9 @@ def up(
 
     _, wishes = parse_devices([f"virtual:{profile}" for profile in profiles])
     where = home_at(home)
-    phones = start_virtual(where, wishes, slots_or_default(virtual_slots), idle_exit_s=keep * 60, unconfined=unconfined)
+    phones = start_virtual(
+        where, wishes, slots_or_default(virtual_slots), idle_exit_s=keep * 60 or NEVER_S, unconfined=unconfined
+    )
     for phone in phones:
         typer.echo(f"{phone.label:28} {phone.seen.serial}")
     return int(ExitCode.DONE)
