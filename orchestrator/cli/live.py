@@ -18,7 +18,6 @@ from orchestrator.app.resuming import resume
 from orchestrator.app.site import Site, able_phones, carry_on, tool_for
 from orchestrator.app.standing import drive
 from orchestrator.app.wish import Wish
-from orchestrator.cli.answer import finish
 from orchestrator.cli.progress import Progress
 from orchestrator.errors import ExitCode
 from orchestrator.farm.loop import Farm
@@ -105,6 +104,8 @@ def _follow(farm: Farm, site: Site, progress: Progress, *, strict: bool, all_tab
             say(f"still running on {lane.kit.phone}: orch resume {farm.run_id}, or orch cancel {farm.run_id}")
     for bug in tally.bugs:
         say(f"a bug: {type(bug).__name__}: {bug}")
+    from orchestrator.cli.answer import finish  # noqa: PLC0415 - pandas is loaded while nobody waits for a phone
+
     return finish(farm.run_id, site.home, site.ledger, tally, strict=strict, all_tables=all_tables)
 
 
