@@ -20,8 +20,12 @@ FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def harmless(text: str) -> str:
-    """`text` as a spreadsheet shows it: what would be a formula gets a leading apostrophe."""
-    return f"'{text}" if text.startswith(FORMULA_SIGNS) else text
+    """`text` as a spreadsheet shows it: what would be a formula gets a leading apostrophe.
+
+    A carriage return becomes a line feed: pandas does not quote it alone, and readers would see a new row in it.
+    """
+    marked = f"'{text}" if text.startswith(FORMULA_SIGNS) else text
+    return marked.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def write_csv(frames: RunFrames, folder: Path) -> list[Path]:

@@ -48,7 +48,7 @@ class RunFrames:
 
     @cached_property
     def _summary(self) -> RunSummary:
-        return next(summary for summary in self._ledger.runs() if summary.run.run_id == self.run_id)
+        return self._ledger.summary(self.run_id)
 
     @cached_property
     def _trial_rows(self) -> list[TrialRow]:

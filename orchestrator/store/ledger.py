@@ -91,6 +91,12 @@ class Ledger:
         with self._database.reading() as connection:
             return run_rows.summaries(connection)
 
+    def summary(self, run_id: str) -> RunSummary:
+        """One run."""
+        with self._database.reading() as connection:
+            run_rows.run_row(connection, run_id)
+            return run_rows.summaries(connection, run_id)[0]
+
     def run_state(self, run_id: str) -> RunState:
         """Where a run stands."""
         with self._database.reading() as connection:
@@ -242,6 +248,4 @@ class Ledger:
         """A run's trials by state."""
         with self._database.reading() as connection:
             run_rows.run_row(connection, run_id)
-            return run_rows.counts_by_run(connection, run_id).get(
-                run_id, Counts(planned=0, measured=0, failed=0, skipped=0)
-            )
+            return run_rows.summaries(connection, run_id)[0].counts

@@ -223,11 +223,12 @@ def counts_by_run(connection: sa.Connection, run_id: str | None = None) -> dict[
     }
 
 
-def summaries(connection: sa.Connection) -> list[RunSummary]:
-    """Every run, newest first."""
-    counts = counts_by_run(connection)
+def summaries(connection: sa.Connection, run_id: str | None = None) -> list[RunSummary]:
+    """Every run, newest first; or only one."""
+    counts = counts_by_run(connection, run_id)
     none = Counts(planned=0, measured=0, failed=0, skipped=0)
-    rows = connection.execute(sa.select(RUN).order_by(RUN.c.created_at.desc(), RUN.c.run_id.desc()))
+    query = sa.select(RUN) if run_id is None else sa.select(RUN).where(RUN.c.run_id == run_id)
+    rows = connection.execute(query.order_by(RUN.c.created_at.desc(), RUN.c.run_id.desc()))
     return [
         RunSummary(
             run=run_from(row),

@@ -192,6 +192,7 @@ def test_runs_are_listed_newest_first_with_their_counts(ledger: Ledger) -> None:
     assert (newest.run.run_id, newest.state, newest.planned, newest.ended_at) == (
         "0413-quick-zzzz", RunState.RUNNING, 0, None,
     )  # fmt: skip
+    assert ledger.summary(sample.RUN) == older
     assert (older.state, older.planned, older.measured, older.ended_at) == (RunState.INTERRUPTED, 12, 1, later)
     ledger.set_run_state(sample.RUN, RunState.RUNNING)
     assert ledger.runs()[1].ended_at is None

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sample_run as sample
@@ -20,16 +21,18 @@ from orchestrator.store.schema import METADATA
 ROOT = Path(__file__).parents[3]
 
 
+def kind(said: sa.types.TypeEngine[Any]) -> str:
+    """A column's type; SQLite's words for a double differ, what they do does not."""
+    return "double" if isinstance(said, sa.Float) else str(said)
+
+
 def shape(engine: sa.Engine) -> dict[str, object]:
     """What a database says of its tables: columns, keys, indexes."""
     inspector = sa.inspect(engine)
     found: dict[str, object] = {}
     for table in inspector.get_table_names():
         found[table] = {
-            "columns": [
-                (c["name"], str(c["type"]).removesuffix(" PRECISION"), c["nullable"])
-                for c in inspector.get_columns(table)
-            ],
+            "columns": [(c["name"], kind(c["type"]), c["nullable"]) for c in inspector.get_columns(table)],
             "key": inspector.get_pk_constraint(table)["constrained_columns"],
             "foreign": sorted(
                 (tuple(f["constrained_columns"]), f["referred_table"]) for f in inspector.get_foreign_keys(table)
