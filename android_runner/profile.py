@@ -144,8 +144,9 @@ def parse_profile(content: bytes, *, source: str) -> DeviceProfile:
     return profile
 
 
-def _not_json(value: Any) -> str:
-    return f"{value} (a {type(value).__name__})"
+def _not_json(value: Any) -> list[str]:
+    """TOML's dates have no place in a profile: as a list they fit no field and are reported with their path."""
+    return [type(value).__name__]
 
 
 def _path(location: tuple[int | str, ...]) -> str:
