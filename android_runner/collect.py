@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from android_runner.block import Block, Ending, TrialFolder
-from android_runner.deadline import Deadline
 from android_runner.device import Device, DirEntry, PhonePath, PullItem
 from android_runner.errors import HostileAnswer
 from android_runner.facts import Vitals
+from android_runner.following import Line
 from android_runner.phone.journal import Journal, TrialRecord
 from android_runner.phone.snapshots import MAX_VITALS_BYTES, read_snapshots
 
@@ -23,6 +24,10 @@ MAX_FILE_BYTES = 256 * 1024 * 1024
 MAX_BLOCK_BYTES = 4 * 1024 * 1024 * 1024
 MAX_FILES = 200
 """Bound on the files of one trial."""
+
+BATCH_FILES = 512
+BATCH_BYTES = 64 * 1024 * 1024
+UNKNOWN_SIZE = -1
 
 OF_THE_BLOCK = "_block"
 """The local folder for what belongs to no single trial: journal, vitals, log. No task can have this name."""
@@ -37,42 +42,68 @@ _SLOT_WAIT = re.compile(r"\s*(\d{1,10}(?:\.\d{1,6})?)\s+(\d{1,10}(?:\.\d{1,6})?)
 
 @dataclass(slots=True)
 class Collection:
-    """What is found on the phone, before it is pulled: per task its folder there and its files' names."""
+    """What is found on the phone, before it is pulled: a task's files by name, and what to pull, of how many bytes."""
 
     problems: list[str] = field(default_factory=list)
     names: dict[str, list[str]] = field(default_factory=dict)
-    items: list[PullItem] = field(default_factory=list)
+    items: list[tuple[PullItem, int]] = field(default_factory=list)
     total_bytes: int = 0
 
 
-def collect(
-    device: Device, block: Block, journal: Journal, directory: Path, deadline: Deadline
-) -> tuple[list[TrialFolder], list[str]]:
+def collect(line: Line, block: Block, journal: Journal, directory: Path) -> tuple[list[TrialFolder], list[str]]:
     """Pull all that the trials of `journal` left into `directory/TASK_ID/`; returns folders and problems.
 
-    Raises `LinkError` when the phone can't be reached (trying again goes on where it stopped), OSError for local disks.
+    What was listed or pulled before a link was lost is not asked for again. Raises `LinkLost` when the phone is given
+    up, OSError for local disks.
     """
     found = Collection()
     own = directory / OF_THE_BLOCK
     for name in ("vitals", "log", "pid"):
-        found.items.append(PullItem(block.directory / name, own / name, MAX_VITALS_BYTES))
+        found.items.append((PullItem(block.directory / name, own / name, MAX_VITALS_BYTES), UNKNOWN_SIZE))
     for record in journal.records.values():
-        _find(device, block, record, directory, found, deadline)
-    for item in found.items:
+        _find(line, block, record, directory, found)
+    for item, _ in found.items:
         item.target.parent.mkdir(parents=True, exist_ok=True)
-    device.pull(found.items, deadline=deadline)
+    for batch in _batches(found.items):
+        line.insist(partial(_pull, batch=batch, line=line))
     return _folders(block, journal, directory, found)
 
 
-def _find(
-    device: Device, block: Block, record: TrialRecord, directory: Path, found: Collection, deadline: Deadline
-) -> None:
+def _batches(items: list[tuple[PullItem, int]]) -> Iterator[list[tuple[PullItem, int]]]:
+    """Pieces that are pulled in one call each: of one stream, but not so large that a lost link costs much."""
+    batch: list[tuple[PullItem, int]] = []
+    size_bytes = 0
+    for item in items:
+        batch.append(item)
+        size_bytes += item[1]
+        if len(batch) >= BATCH_FILES or size_bytes >= BATCH_BYTES:
+            yield batch
+            batch, size_bytes = [], 0
+    if batch:
+        yield batch
+
+
+def _pull(device: Device, batch: list[tuple[PullItem, int]], line: Line) -> None:
+    missing = [item for item, size_bytes in batch if not _here(item.target, size_bytes)]
+    device.pull(missing, deadline=line.pull_deadline())
+
+
+def _listing(device: Device, source: PhonePath, line: Line) -> list[DirEntry]:
+    return device.listing(source, deadline=line.deadline())
+
+
+def _here(local: Path, size_bytes: int) -> bool:
+    """Whether a file was pulled whole before: it gets its name only then, and a trial's files don't change."""
+    return size_bytes != UNKNOWN_SIZE and local.is_file() and local.stat().st_size == size_bytes
+
+
+def _find(line: Line, block: Block, record: TrialRecord, directory: Path, found: Collection) -> None:
     """Add one trial's files. One whose end the journal does not tell may lie in either folder."""
     target = directory / record.task_id
     for place in _PLACES.get(record.ending, ("out",)):
         source = block.directory / place / record.task_id
         try:
-            entries = device.listing(source, deadline=deadline)
+            entries = line.insist(partial(_listing, source=source, line=line))
         except HostileAnswer as refused:
             found.problems.append(f"{record.task_id}: its folder can't be listed: {refused}")
             continue
@@ -95,9 +126,7 @@ def _take(
             found.problems.append(f"{task_id}: {entry.name!r} is left out: {size_bytes} bytes")
         else:
             found.total_bytes += size_bytes
-            local = target / entry.name
-            if not (local.is_file() and local.stat().st_size == size_bytes):
-                found.items.append(PullItem(source / entry.name, local, MAX_FILE_BYTES))
+            found.items.append((PullItem(source / entry.name, target / entry.name, MAX_FILE_BYTES), size_bytes))
             yield entry.name
 
 

@@ -102,6 +102,10 @@ class Line:
         """The time that one answer may take."""
         return Deadline.after(self.pace.answer_s, self.clock)
 
+    def pull_deadline(self) -> Deadline:
+        """The time that one batch of files may take."""
+        return Deadline.after(self.pace.pull_s, self.clock)
+
     def _give_up_in_time(self, error: LinkError) -> None:
         now_s = self.clock.monotonic_s()
         if self._lost_since_s is None:
@@ -165,9 +169,8 @@ class Follower:
         paths = [self._block.directory / name for name in ("journal", "beat")]
         sizes = tuple(stat.size_bytes if stat else 0 for stat in device.stat(paths, deadline=self._line.deadline()))
         if sizes != self._sizes:
-            grown = sizes[0] != (self._sizes or (0,))[0]
+            ended = self._read(device) if sizes[:1] != self._sizes[:1] else None
             self._sizes, self._changed_s = sizes, self._line.clock.monotonic_s()
-            ended = self._read(device) if grown else None
             if ended is not None:
                 return ended
         if self._renewed != self._line.renewed or self._silent():

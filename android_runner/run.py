@@ -136,9 +136,7 @@ def follow_block(
     own = collect_dir / OF_THE_BLOCK
     own.mkdir(parents=True, exist_ok=True)
     (own / "journal").write_bytes(ended.raw)
-    folders, problems = line.insist(
-        lambda device: collect(device, block, ended.journal, collect_dir, Deadline.after(line.pace.pull_s, clock))
-    )
+    folders, problems = collect(line, block, ended.journal, collect_dir)
     damage = [f"journal: {ended.journal.damage}"] if ended.journal.damage else []
     return BlockReport(
         ending=ended.ending,

@@ -32,9 +32,9 @@ _END = (
 )
 _END_BY_FOLDER = (
     'for turn in 1 2; do found=; for q in /proc/[0-9]*; do [ "${q#/proc/}" != $$ ] || continue; '
-    'cd -P "$q/cwd" || continue; case $PWD/ in "$base"/$only/*) '
-    'r=${PWD#"$base"/}; kill -KILL "${q#/proc/}" && found=1 && echo "process ${q#/proc/} ${r%%/*}" ;; esac; done; '
-    'cd /; [ -n "$found" ] || break; sleep 1; done; '
+    'cd -P "$q/cwd" || continue; r=$(pwd -P)/; cd /; case $r in "$base"/$only/*) '
+    'r=${r#"$base"/}; kill -KILL "${q#/proc/}" && found=1 && echo "process ${q#/proc/} ${r%%/*}" ;; esac; done; '
+    '[ -n "$found" ] || break; sleep 1; done; '
 )
 _ENDED = re.compile(r"(script|watchdog|trial|process) ([0-9]{1,10}) ([a-z0-9][a-z0-9-]{0,63})")
 _PROBED = re.compile(r"boot ([0-9a-f-]{36}) (running|gone)")
@@ -79,7 +79,7 @@ def end_command(block: Block | None) -> str:
     """
     only = block.block_id if block is not None else "*"
     return (
-        f"exec 2>/dev/null; cd -P {quoted(BLOCKS)} || exit 0; base=$PWD; only='{only}'; cd /; "
+        f"exec 2>/dev/null; cd {quoted(BLOCKS)} || exit 0; base=$(pwd -P); only='{only}'; cd /; "
         f"{_BOOT}{_RUNS}{_END}{_END_BY_FOLDER}"
     )
 

@@ -196,14 +196,13 @@ class _Reader:
 def parse_journal(data: bytes, block: Block) -> Journal:
     """Read a journal of `block`; never raises for what is in it: see `Journal.damage`."""
     reader = _Reader(block)
-    whole, _, rest = data[:MAX_JOURNAL_BYTES].rpartition(b"\n")
-    lines = whole.split(b"\n") if whole else []
+    *lines, rest = data[:MAX_JOURNAL_BYTES].split(b"\n")
     damage = f"longer than {MAX_JOURNAL_BYTES} bytes" if len(data) > MAX_JOURNAL_BYTES else None
-    for number, (line, following) in enumerate(_with_next(lines), start=1):
+    for number, line in enumerate(lines, start=1):
         try:
             reader.take(line)
         except _BadLine as bad:
-            if following is not None and following.startswith(b"%d resume " % (reader.seq + 1)):
+            if number < len(lines) and lines[number].startswith(b"%d resume " % (reader.seq + 1)):
                 continue
             damage = f"line {number}: {bad}"
             break
@@ -215,10 +214,6 @@ def parse_journal(data: bytes, block: Block) -> Journal:
         torn=rest != b"" and damage is None,
         damage=damage,
     )
-
-
-def _with_next(lines: list[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
-    return zip(lines, [*lines[1:], None], strict=True)
 
 
 def _chain(chain: int, seq: int, form: _Form, fields: tuple[str, ...]) -> int:

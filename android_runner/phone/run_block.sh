@@ -20,8 +20,7 @@ root=${ORCH_ROOT-}
 case $1 in "$root"/*) B=$1 ;; *) B=$root$1 ;; esac
 epoch=$2
 lease=${B%/blocks/*}/lease
-cd -P "$B" || exit 1
-here=$PWD
+cd "$B" || exit 1
 exec </dev/null >>"$B/log" 2>&1
 set -m # each background job gets a process group of its own; dash and busybox can't without a terminal
 seq=0 chain=0 index=0 snap=0 asked=-10 ending='' lost=' '
@@ -101,6 +100,7 @@ take_lock() { # a directory; its owner file decides whether who made it still li
 }
 
 end_leftovers() { # a SIGKILLed script leaves its watchdog and its trial behind
+  here=$(pwd -P)
   if [ -r "$B/pid" ]; then
     read -r x y z wpid wstart <"$B/pid"
     [ "$z" = "$boot" ] && runs "$wpid" "$wstart" && end_by KILL "$wpid"
@@ -113,10 +113,11 @@ end_leftovers() { # a SIGKILLed script leaves its watchdog and its trial behind
   while [ -n "$found" ] && [ $tries -lt 3 ]; do
     found='' tries=$((tries + 1))
     for p in /proc/[0-9]*; do # also one whose pid was not written down in time
-      cd -P "$p/cwd" 2>/dev/null || continue
-      case $PWD in "$here"/part/*) kill -KILL "${p#/proc/}" 2>/dev/null && found=1 ;; esac
+      [ "${p#/proc/}" != $$ ] && cd -P "$p/cwd" 2>/dev/null || continue
+      place=$(pwd -P) # mksh's PWD is no physical path here
+      cd "$B" || exit 1
+      case $place in "$here"/part/*) kill -KILL "${p#/proc/}" 2>/dev/null && found=1 ;; esac
     done
-    cd "$B" || exit 1
     [ -z "$found" ] || sleep 1
   done
 }
