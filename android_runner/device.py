@@ -55,16 +55,20 @@ class ShellResult:
 
 @dataclass(frozen=True, slots=True)
 class PushItem:
-    """One file to put on the phone: from a local path or from bytes, with its permission bits."""
+    """One file to put on the phone: from a local path or from bytes, with its permission bits.
+
+    `sha256` is what it must be there, where the caller knows; else what is read while sending.
+    """
 
     source: Path | bytes
     target: PhonePath
     mode: int = 0o644
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PushedFile:
-    """A file that arrived: its sha256 was computed on the phone and equals the sender's."""
+    """A file that arrived: its sha256 was computed on the phone and is the one asked for, or the sender's."""
 
     target: PhonePath
     size_bytes: int

@@ -140,6 +140,8 @@ def facts_from(sections: Mapping[str, str], serial: str) -> PhoneFacts:
     cores = parse_core_count(sections.get("possible", ""), sections.get("cpuinfo", ""))
     abis = _abis(props.get("ro.product.cpu.abilist") or props.get("ro.product.cpu.abi", ""))
     virtual = props.get("ro.orch.virtual") == "1"
+    confinement = props.get("ro.orch.confinement", "") if virtual else ""
+    root_shell = re.match(r"\s*uid=0\b", sections.get("id", "")) is not None  # unconfined: the host's user
     tools = tuple(tool for tool in sections.get("tools", "").split() if tool in TOOLS)
     return PhoneFacts(
         identity=props.get("ro.serialno") or serial,
@@ -153,9 +155,9 @@ def facts_from(sections: Mapping[str, str], serial: str) -> PhoneFacts:
         cores=cores,
         max_freq_khz=parse_max_frequencies(sections.get("clocks", ""), cores),
         memory_bytes=parse_memory_bytes(sections.get("meminfo", "")),
-        rooted=bool(re.match(r"\s*uid=0\b", sections.get("id", ""))) or "su" in tools,
+        rooted="su" in tools or (root_shell and confinement != "unconfined"),
         virtual=virtual,
-        confinement=props.get("ro.orch.confinement", "") if virtual else "",
+        confinement=confinement,
         shell=_shell(sections.get("shell", "")),
         tools=tools,
         launcher=props.get("ro.orch.launcher", "") if virtual else "",

@@ -109,7 +109,7 @@ def batched(items: Sequence[_Item], cost_bytes: Callable[[_Item], int]) -> Itera
 
 def unit_cost_bytes(unit: StageUnit) -> int:
     """About how much shell text a unit takes in the commands below."""
-    return 300 + sum(2 * len(path) + 100 for path in unit.paths())
+    return 500 + sum(2 * len(path) + 100 for path in unit.paths())
 
 
 def look_command(units: Sequence[StageUnit], marker: str) -> str:
@@ -162,15 +162,18 @@ def is_ready(unit: StageUnit, seen: Seen) -> bool:
     return True
 
 
-def hash_command(paths: Sequence[str], digests: Collection[str]) -> str:
-    """Hash files that are there already; also take away what an interrupted push left in their folders."""
-    leftovers = " ".join(f"{digest}/.part-* {digest}/*/.part-*" for digest in sorted(digests))
-    return f"{_ENTER}{DIGEST_TOOL}rm -f {leftovers}; $H {' '.join(paths)} 2>/dev/null; true"
+def hash_command(paths: Sequence[str]) -> str:
+    """Hash files that are there already."""
+    return f"{_ENTER}{DIGEST_TOOL}$H {' '.join(paths)} 2>/dev/null; true"
 
 
 def receipts_command(units: Sequence[StageUnit], shas: dict[str, str]) -> str:
-    """Write the receipts of verified units; `shas` by path in the staging folder."""
-    texts = []
+    """Write the receipts of verified units; `shas` by path in the staging folder.
+
+    What an interrupted push left in the units' folders is taken away.
+    """
+    leftovers = " ".join(f"{unit.digest}/.part-* {unit.digest}/*/.part-*" for unit in units)
+    texts = [f"cd {quoted(STAGED_DIR)} || exit 1; rm -f {leftovers}"]
     for unit in units:
         lines = "; ".join(f"echo 'sha {shas[path]} {path.partition('/')[2]}'" for path in unit.paths())
         new, final = f"{unit.digest}.receipt.$$", f"{unit.digest}.receipt"
@@ -178,7 +181,7 @@ def receipts_command(units: Sequence[StageUnit], shas: dict[str, str]) -> str:
             f"{{ echo 'orch-receipt 1 {unit.digest}'; {lines}; stat -c '%s %Y %i %n' {' '.join(unit.paths())}; "
             f"echo 'end {unit.digest}'; }} >{new} && mv -f {new} {final} || exit 1"
         )
-    return f"cd {quoted(STAGED_DIR)} || exit 1; " + "; ".join(texts)
+    return "; ".join(texts)
 
 
 @dataclass(frozen=True, slots=True)

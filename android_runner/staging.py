@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from android_runner.deadline import Deadline
 from android_runner.device import Device, PhonePath, PushedFile, PushItem
-from android_runner.errors import PhoneFull, PhoneRefused, TransferCorrupt
+from android_runner.errors import PhoneFull, PhoneRefused
 from android_runner.facts import cleaned, parse_free_bytes
 from android_runner.phone_digest import NO_DIGEST_TOOL, digest_lines
 from android_runner.receipts import (
@@ -74,7 +74,8 @@ def stage(
 
     `verify` hashes on the phone whatever the receipts say: for after an unclean end, and when the user asks. Units in
     `keep` (digests) are never evicted; those of `units` aren't either. Raises `PhoneFull`, `PhoneRefused`,
-    `TransferCorrupt` (also when a source is not what its sha256 says), `LinkError`, and OSError for unreadable sources.
+    `TransferCorrupt` (also when a source is not what its sha256 says; nothing of it then stands under its name),
+    `LinkError`, and OSError for unreadable sources.
     """
     return _Staging(device, units, deadline, frozenset(keep)).run(verify=verify)
 
@@ -121,8 +122,7 @@ class _Staging:
         there = [path for unit in units for path in unit.paths() if path in seen.stats]
         found: dict[str, str] = {}
         for batch in batched(there, lambda path: len(path) + 1):
-            command = hash_command(batch, {path.partition("/")[0] for path in batch})
-            result = self.device.shell(command, deadline=self.deadline)
+            result = self.device.shell(hash_command(batch), deadline=self.deadline)
             if result.exit_code == NO_DIGEST_TOOL:
                 said = cleaned(result.stderr.decode(errors="replace"))
                 raise PhoneRefused(f"{self.device.serial}: nothing can be verified there: {said}")
@@ -143,11 +143,12 @@ class _Staging:
             if path not in proven
         ]
         if missing:
-            items = [PushItem(file.source, PhonePath(f"{STAGED_DIR}/{path}"), file.mode) for _, file, path in missing]
+            items = [
+                PushItem(file.source, PhonePath(f"{STAGED_DIR}/{path}"), file.mode, file.sha256)
+                for _, file, path in missing
+            ]
             self._make_room(sum(file.size_bytes() for _, file, _ in missing))
-            for (_, file, path), done in zip(missing, self._push(items), strict=True):
-                if file.sha256 and done.sha256 != file.sha256:
-                    raise TransferCorrupt(f"{file.source!r} is not what was asked for: its sha256 is {done.sha256}")
+            for (_, _, path), done in zip(missing, self._push(items), strict=True):
                 proven[path] = done.sha256
                 self.pushed_bytes += done.size_bytes
         for batch in batched(group, unit_cost_bytes):

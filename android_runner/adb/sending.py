@@ -1,8 +1,8 @@
 """Files onto the phone: sent under temporary names, checked by sha256 there, then renamed, in one shell call.
 
-DATA packets are filled in place from the file (`preadv`) and sent 16 at a time; the sender's sha256 is computed by a
-second thread meanwhile. adbd answers a file that it cannot write at once, so answers are looked for between sends and a
-full phone does not cost the rest of the transfer.
+DATA packets are filled in place from the file (`preadv`) and sent 16 at a time; a sha256 that is not known beforehand
+is computed by a second thread meanwhile. adbd answers at once when it cannot write, so answers are looked for between
+sends: a full phone does not cost the rest of the transfer.
 """
 
 from __future__ import annotations
@@ -76,17 +76,19 @@ def send_parts(session: SyncSession, serial: str, parts: Sequence[Part], deadlin
     mtime_s = int(deadline.clock.now().timestamp()) & 0xFFFFFFFF
     with ThreadPoolExecutor(1) as hasher:
         for part in parts:
+            known = part.item.sha256
             session.stream.send(_opening(part), deadline)
             digest = hashlib.sha256()
             hashing: Future[None] | None = None
             size = 0
             for packets, payload in _packets(part.item.source):
-                hashing = _after(hashing, hasher.submit(_hash, digest, payload))
+                if not known:
+                    hashing = _after(hashing, hasher.submit(_hash, digest, payload))
                 size += sum(map(len, payload))
                 _send_watching(session, serial, packets, part, deadline)
             _after(hashing, None)
             session.stream.send(_HEAD.pack(b"DONE", mtime_s), deadline)
-            sent.append(Sent(part, size, digest.hexdigest()))
+            sent.append(Sent(part, size, known or digest.hexdigest()))
             _acknowledge(session, serial, part, deadline)
     return sent
 
@@ -146,7 +148,10 @@ def _filled(whole: memoryview, slots: list[memoryview], count: int) -> tuple[mem
 
 
 def _send_watching(session: SyncSession, serial: str, data: memoryview, part: Part, deadline: Deadline) -> None:
-    """Send; when the phone closes meanwhile, its last words (the reason) are worth more than the broken pipe."""
+    """Send, unless the phone has said no already; when it closes meanwhile, its words say more than a broken pipe."""
+    if session.stream.readable():
+        _acknowledge(session, serial, part, deadline)
+        raise HostileAnswer(f"{serial}: push {part.item.target}: answered before the file was sent")
     try:
         session.stream.send(data, deadline)
     except LinkLost as lost:

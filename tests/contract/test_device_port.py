@@ -22,7 +22,11 @@ from android_runner.errors import (
     PhoneRefused,
 )
 from android_runner.virtual.faults import Drop, DropKind, FaultPlan, ShellExit
-from tests.contract.conftest import Lent, wait_for
+from tests.contract.lent_phone import Lent, wait_for
+from tests.contract.lent_phone import lent as lent
+from tests.contract.lent_phone import phone_kind as phone_kind
+from tests.contract.lent_phone import scratch as scratch
+from tests.contract.lent_phone import station as station
 
 HOSTILE = [
     "a b",
