@@ -376,6 +376,11 @@ sync &
 guard $! 30 .sync
 wait $!
 end_by KILL $dog
+stat_of $$
+if [ "$group" = $$ ]; then # the watchdog's `sleep`, where it has no group of its own
+  trap '' TERM
+  kill -TERM -$$ 2>/dev/null
+fi
 clock
 case $ending in done) n=1 ;; stopped) n=2 ;; *) n=3 ;; esac
 put "finish $ending $up" 8 $n "${up%.*}" "1${up#*.}"
