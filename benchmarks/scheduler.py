@@ -1,4 +1,4 @@
-"""The pure scheduler alone: 1,000 lanes and 100,000 trials, with everything that goes wrong in a lab, checked all along.
+"""The pure scheduler alone: 1,000 lanes and 100,000 trials in a lab where things go wrong, checked all along.
 
 No clock, no thread, no phone: a seeded story answers the farm's commands with events. After each event the invariants
 that it can touch are asserted, all of them every 1,000 events and at the end.

@@ -108,7 +108,10 @@ def start_virtual(
 
     wanted = [(wish.profile, wish.count) for wish in wishes]
     try:
-        started = up(home.root, wanted, adb_binary(), idle_exit_s=idle_exit_s, slots=slots, confine=not unconfined)
+        confinement = "unconfined" if unconfined else "auto"
+        started = up(
+            home.root, wanted, adb_binary(), idle_exit_s=idle_exit_s, slots=slots, confinement=confinement
+        )
     except ProfileError as error:
         raise UsageError(Problem("--device virtual", str(error))) from error
     except RunnerError as error:
