@@ -39,7 +39,7 @@ Peak working set size: 26750976 bytes"
 if [ $# -eq 2 ]; then
   at=0
   while [ "$at" -lt "$repetitions" ]; do
-    echo "$name,0.00010$((at % 10)),26750976,0,$at"
+    echo "$name,0.000105,26750976,0,$at"
     at=$((at + 1))
   done >>"$2"
 else
@@ -49,13 +49,13 @@ Peak working set size:26750976
 Runs:$repetitions"
 fi
 if [ -n "$statistics" ]; then
-  lines='Min Latency: 0.0001 s
-Max Latency: 0.000109 s
+  lines='Min Latency: 0.000105 s
+Max Latency: 0.000105 s
 P50 Latency: 0.000105 s
-P90 Latency: 0.000109 s
-P95 Latency: 0.000109 s
-P99 Latency: 0.000109 s
-P999 Latency: 0.000109 s'
+P90 Latency: 0.000105 s
+P95 Latency: 0.000105 s
+P99 Latency: 0.000105 s
+P999 Latency: 0.000105 s'
   [ $# -eq 1 ] || echo "
 $lines" >>"$2"
   echo "$lines"
