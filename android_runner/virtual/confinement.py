@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from android_runner.virtual.host_tools import library_folders, system_tool
+from android_runner.virtual.processes import identify
 from android_runner.virtual.root_tree import DEVICES, OVERLAYS
 
 _SHELL_UID = 2000
@@ -41,9 +42,10 @@ class Namespace:
     def has_processes(self) -> bool:
         """Whether something runs that no shell of ours waits for: a child that init has inherited."""
         try:
-            return bool(Path(f"/proc/{self.init_pid}/task/{self.init_pid}/children").read_text().split())
+            children = Path(f"/proc/{self.init_pid}/task/{self.init_pid}/children").read_text().split()
         except OSError:
             return False
+        return any(identify(int(pid)) is not None for pid in children)
 
     async def end(self) -> None:
         """Kill init, and so every process inside; return when they are gone."""
@@ -111,9 +113,11 @@ def setup_script(phone_dir: Path, slots_dir: Path) -> str:
         "pivot_root . .old",
         "umount -n -l /.old",
         "cd /",
-        "trap '' CHLD",  # ignored over exec: the kernel then reaps what init inherits
         'echo "ready $pid"',
-        "exec cat >/dev/null 2>&1\n",
+        "exec >/dev/null 2>&1",
+        # With SIGCHLD ignored the kernel reaps what init inherits (dash's trap does not ignore it).
+        "if env --ignore-signal=CHLD true; then exec env --ignore-signal=CHLD cat; fi",
+        "exec cat\n",
     ]
     return "\n".join(lines)
 

@@ -115,7 +115,12 @@ def ask(port: int, request: str) -> str:
 
 
 def connect_phone(port: int, phone_port: int) -> None:
-    """Let the server connect to a phone; raise `LinkError` when it cannot."""
+    """Let the server connect to a phone; raise `LinkError` when it cannot.
+
+    What the server still knows of an earlier life on that port goes first: it would answer "already connected".
+    """
+    if f"127.0.0.1:{phone_port}\t" in ask(port, "host:devices"):
+        disconnect_phone(port, phone_port)
     answer = ask(port, f"host:connect:127.0.0.1:{phone_port}")
     if not answer.startswith(("connected to", "already connected to", "failed to authenticate to")):
         raise LinkLost(answer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import socket
+import struct
 from pathlib import Path
 
 from android_runner.virtual.packets import HEADER, AuthKind, Command, Header, decode_header, encode
@@ -103,5 +104,34 @@ class RawHost:
             part = self.sock.recv(count - len(data))
             if not part:
                 raise EOFError
+            data += part
+        return data
+
+
+class SyncHost:
+    """A sync session through the adb server, written by hand."""
+
+    def __init__(self, server_port: int, serial: str) -> None:
+        self.sock = socket.create_connection(("127.0.0.1", server_port), 10)
+        for service in (f"host:transport:{serial}", "sync:"):
+            self.sock.sendall(b"%04x%b" % (len(service), service.encode()))
+            assert self.exactly(4) == b"OKAY"
+
+    def __enter__(self) -> SyncHost:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.sock.close()
+
+    def send(self, name: bytes, data: bytes) -> None:
+        """One request or chunk."""
+        self.sock.sendall(struct.pack("<4sI", name, len(data)) + data)
+
+    def exactly(self, count: int) -> bytes:
+        """So many bytes of the answer."""
+        data = b""
+        while len(data) < count:
+            part = self.sock.recv(count - len(data))
+            assert part, data
             data += part
         return data

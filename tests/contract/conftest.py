@@ -8,7 +8,6 @@ import pytest
 
 from android_runner.virtual.lifecycle import VirtualPhone
 from tests.virtual_lab import VirtualLab
-from tests.virtual_lab import lab as lab
 
 
 @pytest.fixture(scope="module", params=["auto", "unconfined"])

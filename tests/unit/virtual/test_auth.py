@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -47,7 +46,7 @@ def test_signature_of_the_right_token_only() -> None:
 def test_a_broken_key_is_refused(key_text: str, cut: int) -> None:
     import base64
 
-    raw = base64.b64decode(key_text.split()[0])
+    raw = base64.b64decode(key_text.split(maxsplit=1)[0])
     with pytest.raises(BadKey):
         read_public_key(base64.b64encode(raw[:cut]).decode())
     changed = bytearray(raw)
