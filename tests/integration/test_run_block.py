@@ -48,7 +48,7 @@ class Phone:
         )
 
     def processes(self) -> str:
-        """What works below the blocks' folder, as the phone's own sweep sees it; the script may take a moment to exit."""
+        """What works below the blocks' folder, as a sweep sees it; a script may take a moment to exit."""
         SystemClock().sleep(0.3)
         return " ".join(sweep(self.device, deadline=soon()))
 
