@@ -25,7 +25,7 @@ from tests.virtual_lab import VirtualLab
 
 SERIAL = os.environ.get("ORCH_TEST_SERIAL", "")
 CONFINEMENTS = {"confined": "auto", "unconfined": "unconfined"}
-KINDS = [*CONFINEMENTS, *(["real"] if SERIAL else [])]
+KINDS = [*CONFINEMENTS, *([pytest.param("real", marks=pytest.mark.device)] if SERIAL else [])]
 
 
 @dataclass
