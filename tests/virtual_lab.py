@@ -7,7 +7,7 @@
             (phone,) = lab.up("pixel-8")
             lab.adb("-s", phone.serial, "shell", "id")
 
-or ask for the fixture `lab` (import it in a conftest: `from tests.virtual_lab import lab as lab`).
+or ask for the fixture `lab` (in a conftest: `from tests import virtual_lab` and `lab = virtual_lab.lab`).
 """
 
 from __future__ import annotations

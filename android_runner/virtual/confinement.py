@@ -1,4 +1,4 @@
-"""Namespaces of a virtual phone: its root is `/`, its processes are its own, and one kill ends them all.
+"""Namespaces of a virtual phone: its root is `/`, its processes are its own, and one kill ends them all; no network.
 
 Made with util-linux alone (`unshare`, `mount`, `pivot_root`, `nsenter`), as an ordinary user or as root. The phone's
 init is a `cat` that reads a pipe of the daemon: it ends with the daemon, and every process of the phone with it.
@@ -37,7 +37,7 @@ class Namespace:
     def enter_argv(self) -> list[str]:
         """What to put in front of a command that runs inside."""
         nsenter = system_tool("nsenter") or "nsenter"
-        return [nsenter, "-t", str(self.init_pid), "-U", "-m", "-p", "-i", "-u", "--preserve-credentials"]
+        return [nsenter, "-t", str(self.init_pid), "-U", "-m", "-p", "-i", "-u", "-n", "--preserve-credentials"]
 
     def has_processes(self) -> bool:
         """Whether something runs that no shell of ours waits for: a child that init has inherited."""
@@ -64,7 +64,7 @@ async def make_namespace(phone_dir: Path, slots_dir: Path) -> Namespace:
     script = phone_dir / "namespace.sh"
     script.write_text(setup_script(phone_dir, slots_dir), encoding="utf-8")
     process = await asyncio.create_subprocess_exec(
-        unshare, "-U", "-m", "-p", "-i", "-u", "-f", f"--map-user={_SHELL_UID}", f"--map-group={_SHELL_UID}",
+        unshare, "-U", "-m", "-p", "-i", "-u", "-n", "-f", f"--map-user={_SHELL_UID}", f"--map-group={_SHELL_UID}",
         "--keep-caps", "/bin/sh", str(script),
         stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True,
         env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"},

@@ -265,6 +265,8 @@ class Phone:
             "ANDROID_ROOT": "/system",
             "ANDROID_DATA": "/data",
             "EXTERNAL_STORAGE": "/sdcard",
+            # The stand-in for perf_test runs the host's onnxruntime, whose newer builds report home unless told not to.
+            "ORT_DISABLE_TELEMETRY": "1",
         }
         if self._namespace is not None:
             superuser = ["/usr/bin/unshare", "-r"] if self._fs.superuser else []

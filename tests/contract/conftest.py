@@ -7,7 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from android_runner.virtual.lifecycle import VirtualPhone
+from tests import virtual_lab
 from tests.virtual_lab import VirtualLab
+
+lab = virtual_lab.lab
 
 
 @pytest.fixture(scope="module", params=["auto", "unconfined"])

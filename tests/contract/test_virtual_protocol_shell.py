@@ -179,11 +179,12 @@ def test_a_confined_shell_sees_the_phone_only(shared_lab: VirtualLab, phone: Vir
         "echo x >/data/x; echo x >/system/x; echo x >/usr/x; echo 1 >/proc/sys/kernel/panic; "
         "echo x >/sys/class/thermal/thermal_zone0/temp; "
         "echo '#!/system/bin/sh\necho script' >/data/local/tmp/s; chmod 755 /data/local/tmp/s; /data/local/tmp/s; "
-        "for p in /proc/[0-9]*; do echo $p; done | wc -l",
+        "for p in /proc/[0-9]*; do echo $p; done | wc -l; grep -c : /proc/net/dev",
     )
     lines = done.stdout.decode().splitlines()
     assert lines[:3] == ["[]", "2000", "script"]
     assert int(lines[3]) < 10
+    assert lines[4] == "1"  # the loopback, which is down, and no way out
     # /proc shows the kernel's own files, but nothing can be written there.
     assert len(done.stderr.decode().splitlines()) == 5
 
