@@ -63,8 +63,9 @@ class BlockControl:
 class Line:
     """The phone behind `source`: one device while it answers, another when it doesn't, until it is given up."""
 
-    def __init__(self, source: DeviceSource, clock: Clock, pace: Pace) -> None:
+    def __init__(self, source: DeviceSource, clock: Clock, pace: Pace, control: BlockControl) -> None:
         self._source = source
+        self._control = control
         self._device: Device | None = None
         self._lost_since_s: float | None = None
         self.clock = clock
@@ -110,8 +111,11 @@ class Line:
         now_s = self.clock.monotonic_s()
         if self._lost_since_s is None:
             self._lost_since_s = now_s
-        if now_s - self._lost_since_s > self.pace.lost_after_s:
-            raise LinkLost(f"given up after {self.pace.lost_after_s:.0f} s without an answer; last: {error}") from error
+        patience_s = self.pace.lost_after_s
+        if "kill" in self._control.asked():  # somebody waits for the end: no longer than for one answer
+            patience_s = min(patience_s, self.pace.answer_s)
+        if now_s - self._lost_since_s > patience_s:
+            raise LinkLost(f"given up after {patience_s:.0f} s without an answer; last: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@
     sweep(device, deadline=…) -> list[str]                        ends what is left of a dead run, and says what it was
 
 `follow_block` may be called for a block in any standing. `source` gives the phone as it can be reached now, or raises
-`LinkError`; between losing the link and giving up pass `Pace.lost_after_s` seconds.
+`LinkError`; between losing the link and giving up pass `Pace.lost_after_s` seconds, fewer once a kill was asked for.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def follow_block(
     A lost link costs waiting; raises `LinkLost` once the phone is given up (the block may still run there: its results
     can be adopted later by following it again), `HostileAnswer`, OSError for local disks.
     """
-    line = Line(source, clock, pace or Pace())
+    line = Line(source, clock, pace or Pace(), control)
     ended = Follower(line, block, control, on_progress).wait()
     own = collect_dir / OF_THE_BLOCK
     own.mkdir(parents=True, exist_ok=True)

@@ -350,7 +350,7 @@ while [ -n "$left" ]; do # groups of four hex digits: 16 bits fit every shell
   boot_numbers="$boot_numbers $((0x${left%"$tail"}))"
   left=$tail
 done
-stat_of $$ || refuse "no /proc"
+stat_of $$ && [ -r /proc/uptime ] || refuse "no /proc"
 mine=$start
 check_lease
 take_lock

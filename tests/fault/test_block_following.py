@@ -132,6 +132,21 @@ def test_a_phone_that_never_comes_back_is_given_up_and_adopted_later(phone: Host
     assert report.folders[0].ending is Ending.EXITED
 
 
+def test_who_asks_for_a_kill_does_not_wait_long_for_a_lost_phone(phone: HostPhone, tmp_path: Path) -> None:
+    phone.up = False
+    control = BlockControl()
+    control.kill()
+    with pytest.raises(LinkLost, match="given up after 0 s"):
+        follow_block(
+            lambda: phone,
+            block_of(task("a", "true")),
+            collect_dir=tmp_path,
+            control=control,
+            clock=SystemClock(),
+            pace=Pace(poll_s=0.02, answer_s=0.1, lost_after_s=600.0),
+        )
+
+
 @pytest.mark.parametrize("how", ["stop", "kill"])
 def test_a_block_ends_when_asked(phone: HostPhone, tmp_path: Path, how: str) -> None:
     block = block_of(task("a", "sleep", "2" if how == "stop" else "300", deadline_s=600), task("b", "true"))
