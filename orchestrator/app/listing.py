@@ -16,7 +16,7 @@ def device_rows(home: Home, adb_port: int | None) -> list[DeviceRow]:
 
 def _row(phone: Phone) -> DeviceRow:
     facts, vitals = phone.facts, phone.vitals
-    holder = PhoneLock(phone.label).holder() if facts is not None else None
+    holder = PhoneLock(phone.claim_key).holder() if facts is not None else None
     state = phone.seen.state if facts is None else "ready" if holder is None else f"busy {holder.text()}"
     return DeviceRow(
         label=phone.label,

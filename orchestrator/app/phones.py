@@ -41,6 +41,12 @@ class Phone:
         """What tables call it: its identity, the transport's serial when that is unknown."""
         return self.facts.identity if self.facts is not None else str(self.seen.serial)
 
+    @property
+    def claim_key(self) -> str:
+        """What the claim on it is taken by: its identity; a virtual phone's is unique only behind its server."""
+        virtual = self.facts is not None and self.facts.virtual
+        return f"{self.label}@{self.server.port}" if virtual else self.label
+
     def source(self) -> Device:
         """Open the phone anew. Raises LinkError."""
         return open_device(self.server, self.seen.serial, Deadline.after(OPEN_DEADLINE_S))
@@ -171,7 +177,7 @@ def claim(phones: Sequence[Phone], run_id: str) -> list[PhoneLock]:
     locks: list[PhoneLock] = []
     problems: list[Problem] = []
     for phone in phones:
-        lock = PhoneLock(phone.label)
+        lock = PhoneLock(phone.claim_key)
         holder = lock.take(run_id)
         if holder is None:
             locks.append(lock)
