@@ -63,7 +63,9 @@ class SyncService:
     async def flush(self) -> None:
         """Send the replies that wait."""
         if self._out:
-            out, self._out = self._out, bytearray()
+            # The same object stays: whoever builds a reply holds on to it across a flush.
+            out = bytes(self._out)
+            self._out.clear()
             await self._stream.send(out)
 
     async def _path(self, length: int) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from android_runner.profile import DeviceProfile, load_profile
-
 from android_runner.facts import PhoneFacts
+from android_runner.profile import DeviceProfile, load_profile
 from orchestrator.app.phones import chosen_phones, virtual_phones
 from orchestrator.home import Home
 from orchestrator.plan.select import VirtualWish, parse_devices

@@ -115,9 +115,7 @@ def start_virtual(
     wanted = [(wish.profile, wish.count) for wish in wishes]
     try:
         confinement = "unconfined" if unconfined else "auto"
-        started = up(
-            home.root, wanted, adb_binary(), idle_exit_s=idle_exit_s, slots=slots, confinement=confinement
-        )
+        started = up(home.root, wanted, adb_binary(), idle_exit_s=idle_exit_s, slots=slots, confinement=confinement)
     except ProfileError as error:
         raise UsageError(Problem("--device virtual", str(error))) from error
     except RunnerError as error:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from android_runner.capabilities import Capabilities
-from android_runner.invocation import Invocation, argv
-from android_runner.staging import StageFile, StageUnit
-
 from android_runner.block import ORCH_DIR, TrialTask
+from android_runner.capabilities import Capabilities
 from android_runner.device import Device, PhonePath
 from android_runner.errors import RunnerError
 from android_runner.facts import PhoneFacts
+from android_runner.invocation import Invocation, argv
 from android_runner.ort import ModelFormat, OptimizationStyle
+from android_runner.staging import StageFile, StageUnit
 from orchestrator.digest import digest_of
 from orchestrator.farm.protocol import Work
 from orchestrator.outcome import Failed

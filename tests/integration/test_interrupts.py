@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.sleepers import sleeping_perf_test
 
 from tests.orch_cli import Orch
+from tests.sleepers import sleeping_perf_test
 
 
 def ours_running(home: Path) -> list[str]:
