@@ -13,9 +13,11 @@ import os
 import signal
 import sys
 import time
+import traceback
 from pathlib import Path
 
 from android_runner.profile import load_profile
+from android_runner.virtual.confinement import NoNamespaces
 from android_runner.virtual.host_tools import find_host_tools
 from android_runner.virtual.phone import Phone, PhoneSpec
 from android_runner.virtual.server import locked, stop_server_if_unused
@@ -98,8 +100,15 @@ class Daemon:
                 await phone.power_off()
                 phone.record_off()
                 (phone.dir / DOWN_NAME).unlink(missing_ok=True)
-            else:
+                continue
+            try:
                 await phone.look_around()
+            except (OSError, NoNamespaces):
+                # One phone that cannot boot again (a full disk, no namespace) costs only itself.
+                traceback.print_exc()
+                self._phones.remove(phone)
+                await phone.power_off()
+                phone.record_off()
 
 
 async def _main(spec_path: Path) -> None:

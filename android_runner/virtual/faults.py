@@ -1,7 +1,6 @@
 """What a virtual phone does wrong on purpose: a plan in `phones/<serialno>/faults.json`, looked at on every OPEN.
 
-No file, no faults. Keys are those of `FaultPlan`; a file that cannot be read as one is an error of whoever wrote it
-and ends the stream that met it.
+No file, no faults. Keys are those of `FaultPlan`; a file that is no plan is left out and named in the daemon's log.
 """
 
 from __future__ import annotations

@@ -78,6 +78,26 @@ def banner(profile: DeviceProfile) -> str:
     return f"ro.product.name={product};ro.product.model={_plain(profile.device_model)};ro.product.device={product}"
 
 
+def shell_env(profile: DeviceProfile, host_root: str | None) -> dict[str, str]:
+    """What a shell finds in its environment; `host_root` is the phone's root on the host where there is no namespace."""
+    root = host_root or ""
+    env = {
+        "PATH": ":".join(f"{root}{folder}" for folder in ("/system/bin", "/system/xbin", "/vendor/bin")),
+        "HOME": root or "/",
+        "TMPDIR": f"{root}/data/local/tmp",
+        "SHELL": f"{root}/system/bin/sh",
+        "USER": "shell",
+        "LOGNAME": "shell",
+        "HOSTNAME": profile.product,
+        "ANDROID_ROOT": "/system",
+        "ANDROID_DATA": "/data",
+        "EXTERNAL_STORAGE": "/sdcard",
+        # The stand-in for perf_test runs the host's onnxruntime, whose newer builds report home unless told not to.
+        "ORT_DISABLE_TELEMETRY": "1",
+    }
+    return env if host_root is None else {**env, "ORCH_ROOT": host_root}
+
+
 def _plain(text: str) -> str:
     return "".join(letter if letter.isalnum() or letter in " ._-" else "_" for letter in text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import uuid
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -11,9 +12,9 @@ from dataclasses import dataclass
 from android_runner.profile import DeviceProfile
 from android_runner.virtual.child import Spawn
 from android_runner.virtual.confinement import Namespace, NoNamespaces, make_namespace
-from android_runner.virtual.faults import FaultMeter, FaultPlan, read_faults
+from android_runner.virtual.faults import FAULTS_NAME, NO_FAULTS, FaultMeter, FaultPlan, read_faults
 from android_runner.virtual.host_tools import HostTools, exec_abi, system_tool
-from android_runner.virtual.identity import Standing, banner
+from android_runner.virtual.identity import Standing, banner, shell_env
 from android_runner.virtual.link import Link
 from android_runner.virtual.phone_fs import PhoneFs
 from android_runner.virtual.processes import identify, kill_with_environment, with_environment
@@ -55,6 +56,7 @@ class Phone:
         self._tree = RootTree(self.dir, spec.profile, tools)
         self._fs = PhoneFs(self.dir / "root", storage_bytes=spec.profile.storage_bytes)
         self._meter = FaultMeter()
+        self._last_plan = NO_FAULTS
         self._namespace: Namespace | None = None
         self._reason = "" if spec.confine else "asked for"
         self._server: asyncio.Server | None = None
@@ -217,7 +219,11 @@ class Phone:
         return self._meter.see(self._plan())
 
     def _plan(self) -> FaultPlan:
-        return read_faults(self.dir)
+        try:
+            self._last_plan = read_faults(self.dir)
+        except ValueError as error:
+            sys.stderr.write(f"{self.spec.serialno}: {FAULTS_NAME} is left out: {error}\n")
+        return self._last_plan
 
     def start_service(self, name: str, stream: Stream, link: Link) -> bool:
         """Start what the host has opened; False where there is no such service."""
@@ -254,26 +260,12 @@ class Phone:
     def _spawn(self) -> Spawn:
         setsid = system_tool("setsid")
         pty_prefix = (setsid, "--ctty") if setsid else ()
-        env = {
-            "PATH": "/system/bin:/system/xbin:/vendor/bin",
-            "HOME": "/",
-            "TMPDIR": "/data/local/tmp",
-            "SHELL": "/system/bin/sh",
-            "USER": "shell",
-            "LOGNAME": "shell",
-            "HOSTNAME": self.spec.profile.product,
-            "ANDROID_ROOT": "/system",
-            "ANDROID_DATA": "/data",
-            "EXTERNAL_STORAGE": "/sdcard",
-            # The stand-in for perf_test runs the host's onnxruntime, whose newer builds report home unless told not to.
-            "ORT_DISABLE_TELEMETRY": "1",
-        }
         if self._namespace is not None:
             superuser = ["/usr/bin/unshare", "-r"] if self._fs.superuser else []
             argv = [*self._namespace.enter_argv(), *superuser, "/system/bin/sh"]
-            return Spawn(argv, env, "/", nested=True, pty_prefix=pty_prefix)
+            return Spawn(argv, shell_env(self.spec.profile, None), "/", nested=True, pty_prefix=pty_prefix)
         root = str(self._fs.root)
-        env |= {"ORCH_ROOT": root, "PATH": f"{root}/system/bin", "HOME": root, "TMPDIR": f"{root}/data/local/tmp"}
+        env = shell_env(self.spec.profile, root)
         return Spawn([f"{root}/system/bin/sh"], env, root, nested=False, pty_prefix=pty_prefix)
 
     async def _reboot_service(self) -> None:

@@ -161,6 +161,14 @@ def test_sizes_that_lie(shared_lab: VirtualLab, phone: VirtualPhone, tmp_path: P
         assert (tmp_path / "x").stat().st_size == lie
 
 
+def test_a_file_that_is_no_plan_costs_nothing(shared_lab: VirtualLab, phone: VirtualPhone) -> None:
+    path = shared_lab.folder(phone) / "faults.json"
+    path.write_text("{ no plan")
+    time.sleep(0.5)
+    assert shared_lab.shell(phone, "echo alive").stdout == b"alive\n"
+    path.unlink()
+
+
 def test_plans_are_read_strictly(tmp_path: Path) -> None:
     plan = FaultPlan(
         connect=ConnectFault.OFFLINE, drop=Drop(kind=DropKind.PULL, after_bytes=3, times=2), extra_names=("a", "b")

@@ -112,7 +112,10 @@ def test_what_a_killed_unconfined_phone_left_is_ended_by_its_next_life(tmp_path:
         lab.shell(phone, "setsid sleep 555 </dev/null >/dev/null 2>&1 &")
         mark = f"ORCH_ROOT={lab.folder(phone)}/root"
         assert list(with_environment(mark))
+        record = read_phone(lab.folder(phone))
+        assert record is not None
         os.kill(phone.pid, signal.SIGKILL)
+        assert record.daemon.wait_gone(5)
         lab.up("pixel-8")
         assert not list(with_environment(mark))
 
