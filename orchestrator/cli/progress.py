@@ -27,6 +27,7 @@ class Progress:
         self.started_s = time.monotonic()
         self.name = ""
         self._live = sys.stderr.isatty()
+        self._last = ""
 
     def begin(self, contents: RunContents) -> None:
         """The run is about to start."""
@@ -94,7 +95,10 @@ class Progress:
         left = f"{elapsed_s / done * (self.planned - done):.0f} s left" if done else "calibrating"
         text = f"{self.name}  {done}/{self.planned}  {left}" + (f"  so far {so}" if (so := self.so_far()) else "")
         if not self._live:
-            sys.stderr.write(f"{news or text}\n")
+            said = news or text
+            if said != self._last:
+                sys.stderr.write(f"{said}\n")
+            self._last = said
         else:
             sys.stderr.write(f"\r\x1b[K{news}\n" if news else f"\r\x1b[K{text[:79]}")
         sys.stderr.flush()

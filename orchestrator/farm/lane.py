@@ -18,7 +18,7 @@ from android_runner.deadline import Clock, Deadline
 from android_runner.device import Device
 from android_runner.errors import LinkError, RunnerError, SettingRefused
 from android_runner.lease import take_lease
-from android_runner.run import BlockControl, Pace, clean_block, follow_block, start_block
+from android_runner.run import BlockControl, Pace, clean_block, follow_block, start_block, sweep
 from android_runner.staging import stage
 from orchestrator.farm.attempts import Placed, attempt_of
 from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, failed, staged, task_of, units_for
@@ -93,6 +93,7 @@ class Lane:
         self.post = post
         self.clock = clock
         self.control = BlockControl()
+        self._swept = False
         self._inbox: SimpleQueue[BlockOrder | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._live, name=f"lane {kit.phone}", daemon=True)
 
@@ -174,6 +175,10 @@ class Lane:
             )
             self.post(Staged(kit.phone, report.pushed_bytes))
             take_lease(device, order.epoch, deadline=Deadline.after(START_DEADLINE_S, self.clock))
+            if not self._swept:
+                # What a dead run left there would compute beside ours.
+                sweep(device, deadline=Deadline.after(START_DEADLINE_S, self.clock))
+                self._swept = True
             start_block(
                 device,
                 block,
