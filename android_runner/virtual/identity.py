@@ -79,7 +79,7 @@ def banner(profile: DeviceProfile) -> str:
 
 
 def shell_env(profile: DeviceProfile, host_root: str | None) -> dict[str, str]:
-    """What a shell finds in its environment; `host_root` is the phone's root on the host where there is no namespace."""
+    """What a shell finds in its environment; `host_root` is the phone's root on the host, None in a namespace."""
     root = host_root or ""
     env = {
         "PATH": ":".join(f"{root}{folder}" for folder in ("/system/bin", "/system/xbin", "/vendor/bin")),

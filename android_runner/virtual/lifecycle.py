@@ -23,7 +23,7 @@ from android_runner.device import Serial
 from android_runner.errors import LinkLost
 from android_runner.profile import DeviceProfile, load_profile
 from android_runner.virtual.daemon import DOWN_NAME
-from android_runner.virtual.processes import spawn_detached
+from android_runner.virtual.processes import kill_with_environment, spawn_detached
 from android_runner.virtual.root_tree import PROPERTY_DIR
 from android_runner.virtual.server import (
     AdbServer,
@@ -35,7 +35,7 @@ from android_runner.virtual.server import (
     stop_server_if_unused,
 )
 from android_runner.virtual.slots import launcher_path, write_slots
-from android_runner.virtual.state import PhoneRecord, Places, read_phone
+from android_runner.virtual.state import PhoneRecord, Places, read_phone, root_mark
 
 _END_TIMEOUT_S = 10.0
 DEFAULT_IDLE_EXIT_S = 600.0
@@ -138,6 +138,9 @@ def down(home: Path, serialnos: Sequence[str] | None = None, *, wipe: bool = Fal
         for process in {record.daemon for record in living}:
             process.send(signal.SIGUSR1)
         _await_end(places, living)
+        for record in records:
+            if record.confinement != "namespace":  # what outlived a daemon that was killed has no namespace to die with
+                kill_with_environment(root_mark(places.phone(record.serialno)))
         if wipe:
             for record in records:
                 _wipe(places.phone(record.serialno))

@@ -23,7 +23,7 @@ from android_runner.virtual.session import Session
 from android_runner.virtual.shell_packets import parse_request
 from android_runner.virtual.shell_service import ShellService
 from android_runner.virtual.slots import launcher_path
-from android_runner.virtual.state import PhoneRecord, Places, read_phone, write_record
+from android_runner.virtual.state import PhoneRecord, Places, read_phone, root_mark, write_record
 from android_runner.virtual.stream import Stream, StreamClosed
 from android_runner.virtual.sync_service import SyncService
 
@@ -171,7 +171,7 @@ class Phone:
             await asyncio.to_thread(kill_with_environment, self._mark())
 
     def _mark(self) -> str:
-        return f"ORCH_ROOT={self._fs.root}"
+        return root_mark(self.dir)
 
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()

@@ -96,6 +96,11 @@ class ServerRecord:
         return ProcessId(self.pid, self.start_ticks)
 
 
+def root_mark(phone_dir: Path) -> str:
+    """The entry in the environment of every process of an unconfined phone."""
+    return f"ORCH_ROOT={phone_dir / 'root'}"
+
+
 def write_record(path: Path, record: PhoneRecord | ServerRecord) -> None:
     """Replace the file whole."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -106,7 +106,8 @@ def test_a_killed_daemon_takes_its_processes_with_it(lab: VirtualLab) -> None:
     assert lab.shell(back, "echo alive").stdout == b"alive\n"
 
 
-def test_what_a_killed_unconfined_phone_left_is_ended_by_its_next_life(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", ["its next life", "down"])
+def test_what_a_killed_unconfined_phone_left_is_ended(tmp_path: Path, by: str) -> None:
     with VirtualLab(tmp_path / "home", confinement="unconfined") as lab:
         (phone,) = lab.up("pixel-8")
         lab.shell(phone, "setsid sleep 555 </dev/null >/dev/null 2>&1 &")
@@ -116,7 +117,11 @@ def test_what_a_killed_unconfined_phone_left_is_ended_by_its_next_life(tmp_path:
         assert record is not None
         os.kill(phone.pid, signal.SIGKILL)
         assert record.daemon.wait_gone(5)
-        lab.up("pixel-8")
+        assert list(with_environment(mark))
+        if by == "down":
+            assert lab.down() == []
+        else:
+            lab.up("pixel-8")
         assert not list(with_environment(mark))
 
 
