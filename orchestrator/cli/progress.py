@@ -84,9 +84,11 @@ class Progress:
             if (phone, model) not in best or middle_s < best[(phone, model)][0]:
                 best[(phone, model)] = (middle_s, case.row)
         words = []
+        several = len({model for _, model in best}) > 1
         for key, (middle_s, row) in best.items():
             ratio = f" {default[key] / middle_s:.2f}×" if key in default and row != "default" else ""
-            words.append(f"{key[0]}: {row}{ratio}")
+            model = f" {key[1]}" if several else ""
+            words.append(f"{key[0]}{model}: {row}{ratio}")
         return "; ".join(words[:2]) + (" …" if len(words) > 2 else "")
 
     def _line(self, news: str) -> None:
