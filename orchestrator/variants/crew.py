@@ -123,7 +123,7 @@ def _start(words: IO[bytes]) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=words,
         text=True,
-        env={"GLIBC_TUNABLES": _HUGE_PAGES, **os.environ, "PYTHONPATH": path},
+        env={"GLIBC_TUNABLES": _HUGE_PAGES, "ORT_DISABLE_TELEMETRY": "1", **os.environ, "PYTHONPATH": path},
         process_group=0,
     )
 
