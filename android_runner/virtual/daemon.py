@@ -8,6 +8,7 @@ makes it look at the `down` and `faults.json` files of its phones at once.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -158,7 +159,9 @@ async def _leave_idle(places: Places, daemon: Daemon) -> bool:
 
 
 def _announce(ports: dict[str, int], log: Path) -> None:
-    os.write(1, json.dumps({"ready": ports}).encode() + b"\n")
+    # Who asked for the phones may be dead by now; they live on, and whoever asks next finds them.
+    with contextlib.suppress(BrokenPipeError):
+        os.write(1, json.dumps({"ready": ports}).encode() + b"\n")
     fd = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(fd, 1)
     os.dup2(fd, 2)

@@ -29,6 +29,7 @@ from android_runner.virtual.server import (
     AdbServer,
     connect_phone,
     disconnect_phone,
+    listed_ports,
     living_server,
     locked,
     start_server,
@@ -162,10 +163,11 @@ def poke(home: Path, serialno: str) -> None:
 
 
 def _ensure_server(places: Places, adb_path: Path) -> AdbServer:
-    fresh = living_server(places) is None
     server = start_server(places, adb_path)
-    if fresh:
-        for record in _living(places):
+    # A living phone may be unknown to the server: it is a new server, or who started the phone died too early.
+    known = listed_ports(server.port)
+    for record in _living(places):
+        if record.port not in known:
             connect_phone(server.port, record.port)
     return server
 

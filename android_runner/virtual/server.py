@@ -126,6 +126,12 @@ def connect_phone(port: int, phone_port: int) -> None:
         raise LinkLost(answer)
 
 
+def listed_ports(port: int) -> set[int]:
+    """The phones' ports that the server knows, in whatever state. Raises `LinkError`."""
+    serials = (line.partition("\t")[0] for line in ask(port, "host:devices").splitlines())
+    return {int(one.rpartition(":")[2]) for one in serials if one.rpartition(":")[2].isdigit()}
+
+
 def disconnect_phone(port: int, phone_port: int) -> None:
     """Let the server forget a phone."""
     try:

@@ -23,6 +23,7 @@ from orchestrator.errors import ExitCode
 from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
 from orchestrator.store.ledger import Ledger
+from orchestrator.store.records import RunState
 
 ASK_ABOVE_S = 3600.0
 
@@ -81,7 +82,7 @@ def go_on(run: str, home: Home, *, adb_port: int, slots: int, strict: bool, all_
     ledger = Ledger.open(home.root)
     try:
         site = Site(home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots)
-        run_id = ledger.find_run(run)
+        run_id = ledger.find_run(run) if run else _newest_unfinished(ledger)
         drive(home, run_id)
         found = resume(run_id, site)
         if found.farm is None:
@@ -91,6 +92,11 @@ def go_on(run: str, home: Home, *, adb_port: int, slots: int, strict: bool, all_
         return _follow(found.farm, site, progress, strict=strict, all_tables=all_tables)
     finally:
         ledger.close()
+
+
+def _newest_unfinished(ledger: Ledger) -> str:
+    unfinished = [one.run.run_id for one in ledger.runs() if one.state is not RunState.FINISHED]
+    return unfinished[0] if unfinished else ledger.find_run("@last")
 
 
 def _follow(farm: Farm, site: Site, progress: Progress, *, strict: bool, all_tables: bool) -> int:

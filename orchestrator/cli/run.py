@@ -112,7 +112,9 @@ def plan(  # noqa: PLR0913, PLR0917 - Typer reads options from parameters
 
 @app.command("resume")
 def resume(
-    run: Annotated[str, typer.Argument(help="A run's name, a unique part of it, @last.")] = "@last",
+    run: Annotated[
+        str, typer.Argument(help="A run's name or a unique part of it (default: the newest unfinished).")
+    ] = "",
     all_tables: AllTables = False,
     strict: Strict = False,
     home: HomeOption = "",
