@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,8 +54,12 @@ def given_tool(perf_test: Path, libraries: Sequence[Path], home: Home) -> Tool:
         shared = [inspect_binary(library) for library in libraries]
     except BinaryUnusable as error:
         raise UsageError(Problem("--perf-test", str(error), "give an onnxruntime_perf_test for the phone")) from error
-    if not os.access(perf_test, os.X_OK) and file.kind == "script":
-        raise UsageError(Problem(str(perf_test), "is not executable", f"chmod +x {perf_test}"))
+    if not file.is_executable:
+        raise UsageError(
+            Problem(str(perf_test), "is a shared library, no program", "give the program; libraries go with --lib")
+        )
+    if not perf_test.stat().st_mode & stat.S_IXUSR:
+        raise UsageError(Problem(str(perf_test), "is not executable", f"chmod +x {shlex.quote(str(perf_test))}"))
     lacking = missing_libraries(file, libraries)
     if lacking:
         raise UsageError(

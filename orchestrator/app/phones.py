@@ -120,8 +120,8 @@ def start_virtual(
         raise UsageError(Problem("--device virtual", str(error))) from error
     except RunnerError as error:
         raise UsageError(Problem("virtual phones", str(error), "orch virtual down, then again")) from error
-    names = {one.serialno for one in started}
-    return [phone for phone in virtual_phones(home) if phone.label in names]
+    serials = {str(one.serial) for one in started}
+    return [phone for phone in virtual_phones(home) if str(phone.seen.serial) in serials]
 
 
 def chosen_phones(options: Sequence[str], home: Home, port: int, slots: int) -> list[Phone]:
@@ -148,12 +148,17 @@ def chosen_phones(options: Sequence[str], home: Home, port: int, slots: int) -> 
 def _refuse_named_but_unusable(expressions: Sequence[object], phones: Sequence[Phone]) -> None:
     named = {term for expression in expressions for term in getattr(expression, "terms", ())}
     problems = [
-        Problem(f"--device {phone.seen.serial}", f"is {phone.seen.state}", phone.mend)
+        Problem(f"--device {phone.seen.serial}", _state_of(phone), phone.mend)
         for phone in phones
         if phone.facts is None and str(phone.seen.serial) in named
     ]
     if problems and len(problems) == len(phones):
         raise NoUsableDevice("\n".join(problem.line() for problem in problems))
+
+
+def _state_of(phone: Phone) -> str:
+    """What adb says of an unusable phone; one that adb thinks well of is unusable for a reason of its own."""
+    return "can't be used" if phone.seen.state == "device" else f"is {phone.seen.state}"
 
 
 def _the_only_one(phones: Sequence[Phone]) -> list[Phone]:
@@ -167,7 +172,7 @@ def _the_only_one(phones: Sequence[Phone]) -> list[Phone]:
 
 
 def _unusable_lines(phones: Sequence[Phone]) -> list[str]:
-    return [f"  {phone.seen.serial}  {phone.seen.state}: {phone.mend}" for phone in phones if phone.facts is None]
+    return [f"  {phone.seen.serial}  {_state_of(phone)}: {phone.mend}" for phone in phones if phone.facts is None]
 
 
 def claim(phones: Sequence[Phone], run_id: str) -> list[PhoneLock]:

@@ -43,6 +43,19 @@ class Workshop:
         return self.variants[(model.digest, recipe)]
 
 
+def unreadable(wish: Wish, home: Home) -> list[Problem]:
+    """What is wrong with the models of a wish as far as their files alone tell; what is right is remembered."""
+    shelf = Shelf(home.shelf)
+    problems: list[Problem] = []
+    models: list[Model] = []
+    for entry in wish.models:
+        try:
+            models.append(load_model(Path(entry.path), dims=entry.dims, shelf=shelf))
+        except UsageError as error:
+            problems += error.problems
+    return problems + _same_name_twice(models)
+
+
 def prepare(wish: Wish, cells: Sequence[Cell], home: Home, reader: OrtVersion | None = None) -> Workshop:
     """Read the models, make their inputs, build what the cells need; from the shelf where it lies there already.
 

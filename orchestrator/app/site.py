@@ -11,15 +11,16 @@ from pathlib import Path
 from android_runner.block import ORCH_DIR
 from android_runner.capabilities import Capabilities, probe
 from android_runner.deadline import Clock, Deadline, SystemClock
-from android_runner.errors import RunnerError
+from android_runner.errors import BinaryUnusable, Blame, PhoneFull, RunnerError
 from android_runner.facts import PhoneFacts
 from android_runner.phone.listing import script_digest, script_source
 from android_runner.staging import StageFile, StageUnit, stage
 from orchestrator.app.binary import Tool, given_tool, stand_in
 from orchestrator.app.phones import Phone
+from orchestrator.app.prepare import unreadable
 from orchestrator.app.wish import Kept, Wish
 from orchestrator.digest import digest_of
-from orchestrator.errors import Problem, UsageError
+from orchestrator.errors import NoUsableDevice, Problem, UsageError
 from orchestrator.farm.kit import BINARY_NAME, SCRIPT_NAME, LaneKit, Materials, staged
 from orchestrator.farm.lane import Lane
 from orchestrator.farm.loop import Farm, Tally, Watcher
@@ -50,6 +51,18 @@ class Site:
     slots: int = 0
     verify_staged: bool = False
     clock: Clock = field(default_factory=SystemClock)
+
+
+def check_on_host(wish: Wish, home: Home) -> None:
+    """Read what a wish names, models and binary, before a phone is looked for. Raises UsageError with every problem."""
+    problems = unreadable(wish, home)
+    try:
+        if wish.plan.perf_test:
+            given_tool(Path(wish.plan.perf_test), [Path(one) for one in wish.plan.lib], home)
+    except UsageError as error:
+        problems += error.problems
+    if problems:
+        raise UsageError(*problems)
 
 
 def tool_for(wish: Wish, phones: Sequence[PhoneFacts], home: Home) -> Tool:
@@ -99,32 +112,44 @@ def capabilities_of(phone: Phone, tool: Tool, ledger: Ledger) -> Capabilities:
 def able_phones(phones: Sequence[Phone], tool: Tool, site: Site) -> list[tuple[Phone, Capabilities]]:
     """The phones that can execute the tool, with what it can do there; the others are said, each with its reason.
 
-    Raises UsageError when none is left.
+    When none is left, raises UsageError if the tool is to blame on any, NoUsableDevice if it is the phones alone.
     """
     problems: list[Problem] = []
+    blamed: list[Blame] = []
     able: list[tuple[Phone, Capabilities]] = []
 
-    def ask(phone: Phone) -> Capabilities | str:
+    def ask(phone: Phone) -> Capabilities | RunnerError:
         assert phone.facts is not None
         refusal = tool.refusal(phone.facts)
         if refusal is not None:
-            return refusal
+            return BinaryUnusable(refusal)
         try:
             return capabilities_of(phone, tool, site.ledger)
         except RunnerError as error:
-            return str(error)
+            return error
 
     with ThreadPoolExecutor(max_workers=8) as pool:
         for phone, found in zip(phones, pool.map(ask, phones), strict=True):
             if isinstance(found, Capabilities):
                 able.append((phone, found))
             else:
-                problems.append(Problem(phone.label, found, "give a perf_test that this phone executes"))
-    if not able:
+                problems.append(Problem(phone.label, str(found), _mend(found)))
+                blamed.append(found.blame)
+    if not able and any(blame is not Blame.LAB for blame in blamed):
         raise UsageError(*problems)
+    if not able:
+        raise NoUsableDevice("\n".join(["no usable phone", *(f"  {problem.line()}" for problem in problems)]))
     for problem in problems:
         site.say(f"left out  {problem.line()}")
     return able
+
+
+def _mend(error: RunnerError) -> str:
+    if isinstance(error, PhoneFull):
+        return "make room on the phone, or leave it out"
+    if error.blame is Blame.LAB:
+        return "look after the phone, or leave it out"
+    return "give a perf_test that this phone executes"
 
 
 def _planned(trial: Trial, run_id: str) -> Planned:

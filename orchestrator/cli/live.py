@@ -15,7 +15,7 @@ from orchestrator.app.estimate import estimate
 from orchestrator.app.phones import chosen_phones
 from orchestrator.app.prepare import OnPhone, expand_all
 from orchestrator.app.resuming import resume
-from orchestrator.app.site import Site, able_phones, carry_on, tool_for
+from orchestrator.app.site import Site, able_phones, carry_on, check_on_host, tool_for
 from orchestrator.app.standing import drive
 from orchestrator.app.wish import Wish
 from orchestrator.cli.progress import Progress
@@ -47,6 +47,7 @@ def go(  # noqa: PLR0913 - the options of one command
     command: str,
 ) -> int:
     """Begin a run and follow it to its answer; the exit code."""
+    check_on_host(wish, home)
     phones = chosen_phones(wish.device, home, adb_port, slots)
     facts = [phone.facts for phone in phones if phone.facts is not None]
     tool = tool_for(wish, facts, home)
