@@ -1,0 +1,76 @@
+"""One home for a module, an adb server that sees no phone, and what a refusal looks like."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from android_runner.adb.server import AdbServer, adb_binary, running
+from android_runner.deadline import Deadline
+from tests.orch_cli import Ended, Orch
+
+Refused = Callable[..., None]
+
+
+@pytest.fixture
+def refused() -> Refused:
+    """Check one clear refusal: the words on stderr, the exit code, no traceback, nothing on stdout."""
+
+    def check(ended: Ended, *words: str, code: int = 2) -> None:
+        assert ended.code == code, ended
+        assert "Traceback" not in ended.err, ended
+        assert "a bug" not in ended.err, ended
+        for word in words:
+            assert word in ended.err, ended
+        assert ended.out == "", ended
+
+    return check
+
+
+@pytest.fixture
+def model(mnist: Path, tmp_path: Path) -> Path:
+    """A copy of the small model, to be named, cut or overwritten."""
+    return Path(shutil.copy(mnist, tmp_path / "mnist.onnx"))
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Orch]:
+    """The command line over one home for a module, so that its phone starts once."""
+    cli = Orch(tmp_path_factory.mktemp("shared") / "home")
+    yield cli
+    cli.end()
+
+
+@pytest.fixture(scope="session")
+def empty_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of an adb server of our own that looks for no phone anywhere."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    none = {name: "0" for name in ("ADB_USB", "ADB_MDNS", "ADB_EMU", "ADB_LIBUSB")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ADB_", "ANDROID_"))}
+    process = subprocess.Popen(
+        [adb_binary(), "-P", str(port), "nodaemon", "server"],
+        env={**kept, **none, "HOME": str(tmp_path_factory.mktemp("adb-home"))},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + 20
+    while not running(AdbServer(port=port), Deadline.after(5)):
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    yield port
+    with suppress(ProcessLookupError):
+        os.kill(process.pid, signal.SIGTERM)
+    process.wait(10)
