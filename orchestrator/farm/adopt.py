@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from queue import SimpleQueue
@@ -9,6 +10,7 @@ from queue import SimpleQueue
 from android_runner.deadline import Clock
 from orchestrator.farm.kit import LaneKit
 from orchestrator.farm.lane import BlockOrder, BlockOutcome, Lane, LaneBroken, Report
+from orchestrator.farm.protocol import PhoneGone
 from orchestrator.farm.worktext import work_from_text
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.ledger import Ledger
@@ -35,25 +37,30 @@ def adopt_orphans(
     """
     reports: SimpleQueue[Report] = SimpleQueue()
     lanes: list[Lane] = []
-    waiting = 0
+    waiting_of = Counter(block.phone for block in blocks if block.phone in kits)
+    waiting = waiting_of.total()
+    gone: set[str] = set()
     for phone in dict.fromkeys(block.phone for block in blocks if block.phone in kits):
         lane = Lane(kits[phone], evidence, scratch, reports.put, clock)
         for block in blocks:
             if block.phone == phone:
                 lane.give(order_of(block))
-                waiting += 1
         lane.end()
         lane.start()
         lanes.append(lane)
     adopted = 0
     while waiting:
         match reports.get():
-            case BlockOutcome() as outcome:
+            case BlockOutcome() as outcome if outcome.event.phone not in gone:
                 waiting -= 1
+                waiting_of[outcome.event.phone] -= 1
                 if outcome.event.failure is None:
                     ledger.record_attempts(outcome.attempts)
                     ledger.close_block(outcome.block_id, outcome.ending, clock.now())
                     adopted += len(outcome.attempts)
+            case PhoneGone(phone=phone):
+                gone.add(phone)
+                waiting -= waiting_of.pop(phone)
             case LaneBroken(error=error):
                 raise error
             case _:

@@ -16,7 +16,7 @@ from queue import SimpleQueue
 from android_runner.block import Block, BlockReport, Ending
 from android_runner.deadline import Clock, Deadline
 from android_runner.device import Device
-from android_runner.errors import LinkError, RunnerError, SettingRefused
+from android_runner.errors import HostileAnswer, LinkError, LinkRefused, RunnerError, SettingRefused
 from android_runner.lease import take_lease
 from android_runner.run import BlockControl, Pace, clean_block, follow_block, start_block, sweep
 from android_runner.staging import stage
@@ -123,30 +123,36 @@ class Lane:
             self.post(LaneBroken(self.kit.phone, error))
 
     def _carry_out(self, order: BlockOrder) -> None:
-        try:
-            device = self._reach()
-        except LinkError as error:
-            self._nothing_ran(order, failed(error), "unreachable")
-            self.post(PhoneGone(self.kit.phone, str(error)))
-            return
-        try:
-            placed, refused = self._place(order)
-            report = self._run(device, order, placed)
-        except RunnerError as error:
-            self._nothing_ran(order, failed(error), "failed")
-            return
-        self._report(order, placed, refused, report)
+        """Place, run and report a block. A lost link costs waiting, up to `LOST_AFTER_S`, and no trial an attempt."""
+        placed, refused = self._place(order)
+        patience = Deadline.after(LOST_AFTER_S, self.clock)
+        while True:
+            try:
+                report = self._run(self._reach(patience), order, placed)
+            except (LinkRefused, HostileAnswer) as error:
+                self._nothing_ran(order, failed(error))
+                return
+            except LinkError as error:
+                if patience.passed():
+                    self.post(PhoneGone(self.kit.phone, str(error)))
+                    return
+                self.clock.sleep(0.5)
+            except RunnerError as error:
+                self._nothing_ran(order, failed(error))
+                return
+            else:
+                self._report(order, placed, refused, report)
+                return
 
-    def _reach(self) -> Device:
+    def _reach(self, patience: Deadline) -> Device:
         """The phone, once it answers; raises the last LinkError when it stays away too long."""
-        deadline = Deadline.after(LOST_AFTER_S, self.clock)
         while True:
             try:
                 device = self.kit.source()
-                device.shell("true", deadline=deadline.clip(10.0))
+                device.shell("true", deadline=patience.clip(10.0))
                 return device
             except LinkError:
-                if deadline.passed():
+                if patience.passed():
                     raise
                 self.clock.sleep(0.5)
 
@@ -249,6 +255,6 @@ class Lane:
         except RunnerError:
             return
 
-    def _nothing_ran(self, order: BlockOrder, failure: Failed, ending: str) -> None:
+    def _nothing_ran(self, order: BlockOrder, failure: Failed) -> None:
         event = BlockEnded(self.kit.phone, (), order.works, failure)
-        self.post(BlockOutcome(block_id=order.block_id, ending=ending, attempts=(), event=event))
+        self.post(BlockOutcome(block_id=order.block_id, ending="failed", attempts=(), event=event))

@@ -24,12 +24,12 @@ def ours_running(home: Path) -> list[str]:
             continue
         try:
             words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            root = str((entry / "root").readlink())
             folder = str((entry / "cwd").readlink())
+            mounts = (entry / "mountinfo").read_text(errors="replace")
         except OSError:
             continue
         marked = "run_block.sh" in words or "onnxruntime_perf_test" in words
-        if marked and (str(home) in words + root + folder or folder.startswith("/data/local/tmp/orch")):
+        if marked and str(home) in words + folder + mounts:
             found.append(f"{entry.name} {words}")
     return found
 
