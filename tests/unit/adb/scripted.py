@@ -47,6 +47,12 @@ class Wire:
         return self.take(int(self.take(4), 16)).decode()
 
     def hang_up(self) -> None:
+        """Say nothing more, and take what is still on its way: a reset would overtake what was said."""
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_WR)
+            self.socket.settimeout(0.3)
+            while self.socket.recv(65536):
+                pass
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
 
