@@ -1,0 +1,30 @@
+"""Fifty phones at once, through the real command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.orch_cli import Orch
+from tests.sleepers import sleeping_perf_test
+
+
+@pytest.mark.timeout(300)
+def test_fifty_phones_complete_one_plan_at_once(orch: Orch, mnist: Path, tmp_path: Path) -> None:
+    """Six trials each, two cases in three rounds, all phones at the same time."""
+    plan = tmp_path / "plan.toml"
+    plan.write_text(f'models = ["{mnist}"]\nrounds = 3\niterations = 5\n[[matrix]]\nrecipe = ["onnx", "all"]\n')
+    ended = orch(
+        "run", plan, "--device", "virtual:pixel-8x50", "--perf-test", sleeping_perf_test(tmp_path, 1.0),
+        "--virtual-slots", "50", timeout_s=280,
+    )  # fmt: skip
+    assert ended.code == 0, ended
+    assert orch.counts() == {"planned": 300, "measured": 300, "failed": 0, "skipped": 0}
+    folder = orch.home / "csv"
+    assert orch("report", "@last", "--format", "csv", "--out", folder).code == 0
+    run = json.loads(orch("runs", "--json").out)[0]
+    attempts = (folder / "attempts.csv").read_text().splitlines()
+    assert len(attempts) == 301
+    assert run["planned"] == 300
