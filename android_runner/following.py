@@ -22,6 +22,10 @@ from android_runner.phone.journal import MAX_JOURNAL_BYTES, Journal, TrialRecord
 DeviceSource = Callable[[], Device]
 """The phone as it can be reached now; raises `LinkError` while it can't."""
 
+HURRIED_S = 0.02
+MAX_HURRIED = 50
+"""How often, and how many times at most, the journal is looked at while the end of a block is due."""
+
 Progress = Callable[[TrialRecord], None]
 """Called when the journal tells of a trial's start, and again at its end."""
 
@@ -153,7 +157,8 @@ class Follower:
         self._told: frozenset[str] = frozenset()
         self._seen: dict[str, TrialRecord] = {}
         self._sizes: tuple[int, ...] = ()
-        self._changed_s = line.clock.monotonic_s()
+        self._changed_s = self._grew_s = line.clock.monotonic_s()
+        self._hurried = 0
         self._renewed = 0
         self._raw = b""
 
@@ -163,10 +168,25 @@ class Follower:
             ended = self._line.attempt(self._look)
             if ended is not None:
                 break
-            self._line.clock.sleep(self._line.pace.poll_s)
+            self._line.clock.sleep(self._pause_s())
         if ended.ending is BlockEnding.VANISHED:
             self._line.insist(self._end_leftovers)
         return ended
+
+    def _pause_s(self) -> float:
+        """Until the next look: short when the last trial is about to end, as the shortest so far says.
+
+        From then on the phone waits for us. It is bounded: a longer trial is not disturbed for long.
+        """
+        pace = self._line.pace
+        spans_s = [one.ended_uptime_s - one.started_uptime_s for one in self._seen.values() if one.ended_uptime_s]
+        over = len(spans_s) == len(self._block.tasks)
+        since_s = self._line.clock.monotonic_s() - self._grew_s
+        due = len(self._seen) == len(self._block.tasks) and spans_s and since_s + pace.poll_s >= min(spans_s)
+        if not (over or due) or self._hurried >= MAX_HURRIED:
+            return pace.poll_s
+        self._hurried += 1
+        return min(pace.poll_s, HURRIED_S)
 
     def _look(self, device: Device) -> Ended | None:
         self._tell(device)
@@ -194,6 +214,7 @@ class Follower:
     def _read(self, device: Device) -> Ended | None:
         self._raw = read_journal(device, self._block, self._line.deadline())
         journal = parse_journal(self._raw, self._block)
+        self._grew_s = self._line.clock.monotonic_s()
         for task_id, record in journal.records.items():
             if self._seen.get(task_id) != record:
                 self._seen[task_id] = record

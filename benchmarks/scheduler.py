@@ -130,7 +130,8 @@ class Story:
         if luck < 0.01:
             return BlockEnded(block.phone, (), block.works, LOST)
         cut = self.rng.randrange(len(block.works)) if luck < 0.03 else len(block.works)
-        return BlockEnded(block.phone, tuple(map(self._ended, block.works[:cut])), block.works[cut:])
+        ended = tuple(map(self._ended, block.works[:cut]))
+        return BlockEnded(block.phone, ended, block.works[cut:], took_s=self.rng.uniform(0.0, 4.0) * cut)
 
     def _ended(self, work: Work) -> WorkEnded:
         luck = self.rng.random()

@@ -9,11 +9,12 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from android_runner.block import Block, BlockReport, Ending
+from android_runner.block import Block, BlockReport, Ending, TrialFolder
 from android_runner.deadline import Clock, Deadline
 from android_runner.device import Device
 from android_runner.errors import HostileAnswer, LinkError, LinkRefused, RunnerError, SettingRefused
@@ -24,9 +25,13 @@ from orchestrator.farm.attempts import Placed, attempt_of
 from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, failed, staged, task_of, units_for
 from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneUp, Work, WorkEnded
 from orchestrator.outcome import Failed
+from orchestrator.plan.case import Purpose
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.records import AttemptRecord
 
+CALIBRATION_POLL_S = 0.02
+"""Calibrations are over in no time, and nobody ranks them: the phone may be asked often."""
+ATTEMPTS_AT_ONCE = 4
 LOST_AFTER_S = 60.0
 """How long a phone may be away before the lane gives it up."""
 STAGE_DEADLINE_S = 1800.0
@@ -199,7 +204,7 @@ class Lane:
                 collect_dir=folder,
                 control=self.control,
                 clock=self.clock,
-                pace=Pace(lost_after_s=LOST_AFTER_S),
+                pace=_pace(order),
                 on_progress=lambda seen: self.post(TrialSeen(kit.phone, seen.task_id)),
             )
         finally:
@@ -229,13 +234,18 @@ class Lane:
     def _report(self, order: BlockOrder, placed: list[Placed], refused: list[WorkEnded], report: BlockReport) -> None:
         by_id = {each.task.task_id: each for each in placed}
         now = self.clock.now()
-        results = [attempt_of(by_id[folder.task_id], folder, self.kit, self.evidence, now) for folder in report.folders]
+
+        def read(folder: TrialFolder) -> tuple[AttemptRecord, WorkEnded]:
+            return attempt_of(by_id[folder.task_id], folder, self.kit, self.evidence, now)
+
+        with ThreadPoolExecutor(ATTEMPTS_AT_ONCE) as pool:  # mostly waits for the disk
+            results = list(pool.map(read, report.folders))
         cut_short = {folder.task_id for folder in report.folders if folder.ending is Ending.STOPPED}
         not_started = tuple(by_id[task_id].work for task_id in (*report.not_started, *sorted(cut_short)))
         ended = (
             end for folder, (_, end) in zip(report.folders, results, strict=True) if folder.task_id not in cut_short
         )
-        event = BlockEnded(self.kit.phone, (*ended, *refused), not_started)
+        event = BlockEnded(self.kit.phone, (*ended, *refused), not_started, took_s=_took_s(report))
         self.post(
             BlockOutcome(
                 block_id=order.block_id,
@@ -258,3 +268,16 @@ class Lane:
     def _nothing_ran(self, order: BlockOrder, failure: Failed) -> None:
         event = BlockEnded(self.kit.phone, (), order.works, failure)
         self.post(BlockOutcome(block_id=order.block_id, ending="failed", attempts=(), event=event))
+
+
+def _pace(order: BlockOrder) -> Pace:
+    if all(work.purpose is Purpose.CALIBRATE for work in order.works):
+        return Pace(poll_s=CALIBRATION_POLL_S, lost_after_s=LOST_AFTER_S)
+    return Pace(lost_after_s=LOST_AFTER_S)
+
+
+def _took_s(report: BlockReport) -> float:
+    """From the first start to the last end, on the phone's clock; 0 when nothing ended."""
+    starts = [folder.started_uptime_s for folder in report.folders if folder.started_uptime_s is not None]
+    ends = [folder.ended_uptime_s for folder in report.folders if folder.ended_uptime_s is not None]
+    return max(0.0, max(ends) - min(starts)) if starts and ends else 0.0

@@ -62,12 +62,16 @@ class WorkEnded:
 
 @dataclass(frozen=True, slots=True)
 class BlockEnded:
-    """A block ended: what ran, and what the phone never started. `failure` says why nothing of it could run."""
+    """A block ended: what ran, and what the phone never started. `failure` says why nothing of it could run.
+
+    `took_s`: seconds from its first start to its last end, on the phone's clock; 0 when that is unknown.
+    """
 
     phone: str
     ended: tuple[WorkEnded, ...]
     not_started: tuple[Work, ...] = ()
     failure: Failed | None = None
+    took_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

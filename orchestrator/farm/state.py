@@ -1,7 +1,8 @@
 """Pure: what the farm does next. `FarmState.handle(event)` returns commands; nothing here waits or touches the world.
 
-A lane is one phone's serial queue. Each case of a lane is calibrated first (unless the plan fixes the iterations),
-then the rounds follow, a block each. A trial ends `measured`, `failed` or `skipped`, exactly once.
+A lane is one phone's serial queue. Each case of a lane is calibrated first (unless the plan fixes the iterations), then
+the rounds follow in blocks: the first alone, for an early answer, later ones as `Rules` lets them share. A trial ends
+`measured`, `failed` or `skipped`, exactly once.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class LaneState(StrEnum):
 
 @dataclass(slots=True)
 class Lane:
-    """One phone's queue. `waiting` is in the order of the plan."""
+    """One phone's queue, `waiting` in the order of the plan. `trial_s`: what a trial took in the last block, else 0."""
 
     phone: str
     waiting: list[Planned]
@@ -60,15 +61,20 @@ class Lane:
     calibrations: dict[str, list[Calibration]] = field(default_factory=dict)
     calibration_tries: dict[str, int] = field(default_factory=dict)
     barren_blocks: int = 0
+    trial_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """How trials are sized and grouped. `iterations` fixes them for every case; `block_trials` bounds a block."""
+    """How trials are sized and grouped. `iterations` fixes them for every case; `block_trials` bounds a block.
+
+    Between two blocks a phone waits for the host, so short rounds share a block of up to `block_s` seconds.
+    """
 
     length: TrialLength = field(default_factory=TrialLength)
     iterations: int | None = None
     block_trials: int = 500
+    block_s: float = 30.0
 
 
 class FarmState:
@@ -142,6 +148,8 @@ class FarmState:
             return
         lane.running = ()
         lane.state = LaneState.IDLE
+        if timed := sum(ended.work.trial is not None for ended in event.ended):
+            lane.trial_s = event.took_s / timed
         again: list[Planned] = []
         for ended in event.ended:
             if ended.work.trial is None:
@@ -201,7 +209,7 @@ class FarmState:
             self._skip_waiting(lane, SkipReason.INTERRUPTED, commands)
         if lane.state is not LaneState.IDLE or not lane.waiting:
             return
-        works = self._to_calibrate(lane) or self._next_round(lane)
+        works = self._to_calibrate(lane) or self._next_rounds(lane)
         taken = {work.trial.trial_id for work in works if work.trial is not None}
         lane.waiting = [trial for trial in lane.waiting if trial.trial_id not in taken]
         lane.running = works
@@ -224,13 +232,16 @@ class FarmState:
             )
         return tuple(works)
 
-    def _next_round(self, lane: Lane) -> tuple[Work, ...]:
-        first = lane.waiting[0]
-        block = [
-            trial
-            for trial in lane.waiting[: self.rules.block_trials]
-            if (trial.purpose, trial.round) == (first.purpose, first.round)
-        ]
+    def _next_rounds(self, lane: Lane) -> tuple[Work, ...]:
+        rounds: dict[int, list[Planned]] = {}
+        for trial in lane.waiting[: self.rules.block_trials]:
+            if trial.purpose is lane.waiting[0].purpose:
+                rounds.setdefault(trial.round, []).append(trial)
+        block: list[Planned] = []
+        for one in rounds.values():
+            if block and not 0 < (len(block) + len(one)) * lane.trial_s <= self.rules.block_s:
+                break
+            block += one
         return tuple(
             Work(
                 case_id=trial.case_id,

@@ -6,8 +6,10 @@ import math
 from dataclasses import dataclass
 
 FIRST_CALIBRATION_ITERATIONS = 5
-SETTLED_S = 0.25
+SETTLED_S = 0.2
 """A calibration that computed this long says what an iteration costs."""
+AIM_S = 0.3
+"""What the next one aims at. The five before it ran cold, so that it will be shorter: still settled, not once more."""
 MAX_CALIBRATIONS = 3
 MARGIN = 1.1
 """A calibrating process is not yet warm, so that a trial sized by it would end a little early."""
@@ -37,7 +39,7 @@ def next_calibration(done: list[Calibration]) -> int | None:
     last = done[-1]
     if last.iterations * last.mean_s >= SETTLED_S or len(done) >= MAX_CALIBRATIONS:
         return None
-    return max(last.iterations * 2, math.ceil(1.2 * SETTLED_S / max(last.mean_s, 1e-7)))
+    return max(last.iterations * 2, math.ceil(AIM_S / max(last.mean_s, 1e-7)))
 
 
 def iterations_for(calibration: Calibration, length: TrialLength) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -68,6 +69,28 @@ def test_fixed_iterations_run_round_by_round_and_finish() -> None:
     assert isinstance(last[-1], Finish)
     assert len(state.ended) == 4
     state.check()
+
+
+def test_short_rounds_share_a_block_once_the_first_has_shown_what_they_take() -> None:
+    state = FarmState(planned(cases=2, rounds=8), Rules(iterations=7, block_s=10.0))
+    block = block_of(state.handle(PhoneUp("A")))
+    rounds = []
+    while True:
+        rounds.append([work.round for work in block.works])
+        commands = state.handle(replace(ended(block), took_s=1.5 * len(block.works)))
+        state.check()
+        if isinstance(commands[-1], Finish):
+            break
+        block = block_of(commands)
+    assert rounds == [[1, 1], [2, 2, 3, 3, 4, 4], [5, 5, 6, 6, 7, 7], [8, 8]]
+
+
+@pytest.mark.parametrize("took_s", [0.0, 21.0, 1e9])
+def test_a_round_as_long_as_a_block_may_be_stays_alone(took_s: float) -> None:
+    state = FarmState(planned(cases=2, rounds=3), Rules(iterations=7, block_s=20.0))
+    first = block_of(state.handle(PhoneUp("A")))
+    second = block_of(state.handle(replace(ended(first), took_s=took_s)))
+    assert [work.round for work in second.works] == [2, 2]
 
 
 def test_calibration_goes_on_until_it_settles_and_fixes_the_number_once() -> None:
