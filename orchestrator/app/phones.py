@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -124,8 +124,10 @@ def start_virtual(
     return [phone for phone in virtual_phones(home) if str(phone.seen.serial) in serials]
 
 
-def chosen_phones(options: Sequence[str], home: Home, port: int, slots: int) -> list[Phone]:
-    """The phones of a run. Without an option: the only usable real phone.
+def chosen_phones(
+    options: Sequence[str], home: Home, port: int, slots: int, say: Callable[[str], object] = len
+) -> list[Phone]:
+    """The phones of a run. Without an option: the only usable real phone. `say` is told of each unusable one.
 
     Raises UsageError (exit 2) for what can't be understood or is not unique, NoUsableDevice (exit 4) when none is left.
     """
@@ -142,6 +144,8 @@ def chosen_phones(options: Sequence[str], home: Home, port: int, slots: int) -> 
     usable = [phone for phone in phones if phone.facts is not None]
     if not usable:
         raise NoUsableDevice("\n".join(["no usable phone", *_unusable_lines(phones), TRY_VIRTUAL]))
+    for line in _unusable_lines(phones):
+        say(f"left out{line}")
     return usable
 
 

@@ -22,6 +22,7 @@ from orchestrator.cli.progress import Progress
 from orchestrator.errors import ExitCode
 from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
+from orchestrator.report.numbers import plural
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunState
 
@@ -48,7 +49,7 @@ def go(  # noqa: PLR0913 - the options of one command
 ) -> int:
     """Begin a run and follow it to its answer; the exit code."""
     check_on_host(wish, home)
-    phones = chosen_phones(wish.device, home, adb_port, slots)
+    phones = chosen_phones(wish.device, home, adb_port, slots, say)
     facts = [phone.facts for phone in phones if phone.facts is not None]
     tool = tool_for(wish, facts, home)
     workshop = prepared(wish, facts, home, tool.ort_version)
@@ -57,7 +58,7 @@ def go(  # noqa: PLR0913 - the options of one command
     shared = slots if all(one.virtual for one in facts) else 0
     cost = estimate(wish, workshop, tool, expansions, shared)
     say(
-        f"{len(phones)} phones · {cost.trials} trials · about {_duration(cost.seconds_s)} · "
+        f"{plural(len(phones), 'phone')} · {plural(cost.trials, 'trial')} · about {_duration(cost.seconds_s)} · "
         f"at most {cost.bytes_a_phone / 1e6:.0f} MB to each phone"
     )
     if cost.seconds_s > ASK_ABOVE_S and not yes and sys.stdin.isatty():
