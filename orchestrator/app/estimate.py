@@ -13,7 +13,7 @@ from orchestrator.plan.matrix import Expansion
 START_S = 0.15
 """A process's start and the snapshot after it."""
 CALIBRATION_S = 0.8
-"""Two short processes a case, from the first five iterations to a quarter of a second."""
+"""Two short processes a case: five iterations, then as many as take about 0.3 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

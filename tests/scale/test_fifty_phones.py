@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,22 @@ def test_fifty_phones_complete_one_plan_at_once(orch: Orch, mnist: Path, tmp_pat
     folder = orch.home / "csv"
     assert orch("report", "@last", "--format", "csv", "--out", folder).code == 0
     run = json.loads(orch("runs", "--json").out)[0]
-    attempts = (folder / "attempts.csv").read_text().splitlines()
-    assert len(attempts) == 301
+    with (folder / "attempts.csv").open(newline="") as stream:
+        attempts = list(csv.DictReader(stream))
+    assert len(attempts) == 300
+    at_work = spans(attempts)
+    assert len(at_work) == 50
+    # Virtual phones share a clock: the last had begun before the first was done.
+    assert max(begin for begin, _ in at_work) < min(end for _, end in at_work)
     assert run["planned"] == 300
+
+
+def spans(attempts: list[dict[str, str]]) -> list[tuple[float, float]]:
+    """When each phone was at work, on its clock."""
+    by_phone: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for attempt in attempts:
+        by_phone[attempt["phone"]].append(attempt)
+    return [
+        (min(float(one["started_uptime_s"]) for one in rows), max(float(one["ended_uptime_s"]) for one in rows))
+        for rows in by_phone.values()
+    ]
