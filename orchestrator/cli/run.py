@@ -37,8 +37,6 @@ Verify = Annotated[bool, typer.Option("--verify-staged", help="Hash what lies on
 Strict = Annotated[bool, typer.Option("--strict", help="What a model or setting refuses makes the run incomplete.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would run; touch no phone (orch plan).")]
 
-ASK_ABOVE_S = 3600.0
-
 
 @app.command("run")
 def run(  # noqa: PLR0913, PLR0917 - Typer reads options from parameters

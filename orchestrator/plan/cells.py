@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from android_runner.ort import ExecutionProvider, ModelFormat, OptimizationLevel, OptimizationStyle
+from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle
 from android_runner.settings import SessionSettings
 from orchestrator.variants.recipe import Recipe
 
@@ -72,8 +72,3 @@ def normal_form(cell: Cell) -> Cell:
         if s.intra_op_threads == 1:
             s = replace(s, spinning=True)
     return Cell(cell.recipe, s)
-
-
-def with_provider(provider: ExecutionProvider, **changes: object) -> SessionSettings:
-    """Settings for a provider with some options changed from ORT's defaults."""
-    return replace(SessionSettings(provider=provider), **changes)  # type: ignore[arg-type]

@@ -90,7 +90,7 @@ def test_sigkill_at_random_moments_loses_and_doubles_nothing(orch: Orch, mnist: 
     assert process.returncode == 0, f"seed {seed}\n{out}{err}"
     for run in runs_of(orch):
         assert run["state"] == "finished", (seed, run)
-        assert run["planned"] == run["measured"] == run["planned"], (seed, run)
+        assert run["planned"] == run["measured"], (seed, run)
     assert counted_twice(orch.home) == [], seed
 
 
