@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from android_runner.capabilities import Capabilities
 from android_runner.device import PhonePath
 from android_runner.errors import SettingRefused
-from android_runner.ort import REPLAY_KEY, OptimizationLevel, needs_replay_key
+from android_runner.ort import REPLAY_KEY, ExecutionProvider, OptimizationLevel, needs_replay_key
 from android_runner.settings import SessionSettings
 
 SPINNING_KEY = "session.intra_op.allow_spinning"
@@ -70,6 +70,10 @@ def can_do(settings: SessionSettings, capabilities: Capabilities, *, replay_save
         return f"-e {settings.provider.value}: not an execution provider that this binary's command line knows"
     if settings.level is OptimizationLevel.LAYOUT and not capabilities.layout_level:
         return "optimization level layout (-o 3) is not in this binary: it came with 1.23"
+    if settings.nnapi_flags and settings.provider is not ExecutionProvider.NNAPI:
+        return f"NNAPI flags ({', '.join(settings.nnapi_flags)}) with -e {settings.provider.value}"
+    if settings.nnapi_flags and not capabilities.nnapi_flags:
+        return "this binary always runs NNAPI without flags: perf_test takes them from 1.11 on"
     for value, what in ((settings.intra_op_threads, "intra"), (settings.inter_op_threads, "inter")):
         if value is not None and value < 0:
             return f"{what}-op threads: {value} is below 0"
@@ -124,6 +128,9 @@ def argv(invocation: Invocation, capabilities: Capabilities) -> tuple[str, ...]:
         words += ["-m", "times", "-r", str(invocation.iterations)]
     else:
         words += ["-m", "duration", "-t", str(invocation.seconds)]
+    if settings.nnapi_flags:
+        # Bare words in one token: `while (ss >> key)`; `key|value` is refused.
+        words += ["-i", " ".join(flag.perf_test_word for flag in settings.nnapi_flags)]
     words += _session_words(settings, capabilities)
     if entries := config_entries(settings, capabilities, replay_saved=invocation.replay_saved):
         words += ["-C", " ".join(f"{key}|{value}" for key, value in entries)]

@@ -15,11 +15,31 @@ class ExecutionProvider(StrEnum):
     """ORT's backends that a plan may ask for; the value is perf_test's spelling after `-e`."""
 
     CPU = "cpu"
+    NNAPI = "nnapi"
 
     @property
     def ort_name(self) -> str:
         """The name in traces and in onnxruntime's Python API."""
-        return {"cpu": "CPUExecutionProvider"}[self.value]
+        return {"cpu": "CPUExecutionProvider", "nnapi": "NnapiExecutionProvider"}[self.value]
+
+
+class NnapiFlag(StrEnum):
+    """The NNAPI execution provider's flags; the value is a plan's word (`nnapi_provider_factory.h`)."""
+
+    FP16 = "fp16"
+    NCHW = "nchw"
+    CPU_DISABLED = "cpu_disabled"
+    CPU_ONLY = "cpu_only"
+
+    @property
+    def perf_test_word(self) -> str:
+        """The bare word in perf_test's `-i`."""
+        return {
+            "fp16": "NNAPI_FLAG_USE_FP16",
+            "nchw": "NNAPI_FLAG_USE_NCHW",
+            "cpu_disabled": "NNAPI_FLAG_CPU_DISABLED",
+            "cpu_only": "NNAPI_FLAG_CPU_ONLY",
+        }[self.value]
 
 
 class ModelFormat(StrEnum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from android_runner.ort import ExecutionProvider, OptimizationLevel
+from android_runner.ort import ExecutionProvider, NnapiFlag, OptimizationLevel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +16,8 @@ class SessionSettings:
     """Session options of one case.
 
     `level` acts only on `.onnx` (and on runtime-style `.ort` at extended and above). `spinning`, `arena` and
-    `memory_pattern` are True in ORT by default. `config` holds further session config entries, sorted by key.
+    `memory_pattern` are True in ORT by default. `nnapi_flags` are for NNAPI only, in the enum's order. `config` holds
+    further session config entries, sorted by key.
     """
 
     provider: ExecutionProvider = ExecutionProvider.CPU
@@ -28,4 +29,5 @@ class SessionSettings:
     arena: bool = True
     memory_pattern: bool = True
     denormals_as_zero: bool = False
+    nnapi_flags: tuple[NnapiFlag, ...] = ()
     config: tuple[tuple[str, str], ...] = ()

@@ -10,7 +10,7 @@ from android_runner.capabilities import Capabilities, CommandDialect
 from android_runner.device import PhonePath
 from android_runner.errors import SettingRefused
 from android_runner.invocation import Invocation, argv, can_do
-from android_runner.ort import OptimizationLevel, OrtVersion
+from android_runner.ort import ExecutionProvider, NnapiFlag, OptimizationLevel, OrtVersion
 from android_runner.settings import SessionSettings
 
 BINARY = PhonePath("/data/local/tmp/orch/staged/b/onnxruntime_perf_test")
@@ -168,3 +168,13 @@ def test_every_command_line_keeps_the_rules(settings: SessionSettings, can: Capa
         assert word[-1] in can.flags
         at += 2 if word in values else 1
     assert at == len(words) - 2
+
+
+def test_nnapi_flags_are_bare_words_in_one_token() -> None:
+    settings = SessionSettings(provider=ExecutionProvider.NNAPI, nnapi_flags=(NnapiFlag.FP16, NnapiFlag.CPU_DISABLED))
+    words = argv(call(settings), MID)
+    assert words[1:3] == ("-e", "nnapi")
+    assert words[words.index("-i") + 1] == "NNAPI_FLAG_USE_FP16 NNAPI_FLAG_CPU_DISABLED"
+    assert can_do(settings, OLD) == "this binary always runs NNAPI without flags: perf_test takes them from 1.11 on"
+    assert "-i" not in argv(call(SessionSettings(provider=ExecutionProvider.NNAPI)), OLD)
+    assert "with -e cpu" in (can_do(SessionSettings(nnapi_flags=(NnapiFlag.FP16,)), MID) or "")
