@@ -111,8 +111,3 @@ def readable_ort_formats(version: OrtVersion) -> range:
     if version >= OrtVersion(1, 13):
         return range(5, 6)
     return range(4, 5)
-
-
-def knows_layout_level(version: OrtVersion) -> bool:
-    """Whether perf_test takes `-o 3` (from 1.23; 1.22 and before refuse it)."""
-    return version >= OrtVersion(1, 23)

@@ -1,18 +1,17 @@
 """The one composition: start a block on a phone, follow it, pull what it left.
 
     start_block(device, block, script, deadline=…)                detached; the prompt is back in milliseconds
-    standing(device, block, deadline=…) -> Standing               for resume: what became of a block started earlier
     follow_block(source, block, collect_dir=…, …) -> BlockReport  waits for its end, survives lost links, pulls
     clean_block(device, block, deadline=…)                        when the results are safe on the host
     sweep(device, deadline=…) -> list[str]                        ends what is left of a dead run, and says what it was
 
-`follow_block` may be called for a block in any standing. `source` gives the phone as it can be reached now, or raises
-`LinkError`; between losing the link and giving up pass `Pace.lost_after_s` seconds, fewer once a kill was asked for.
+`follow_block` may be called for a block that runs, has ended, never began, or died without an end. `source` gives the
+phone as it can be reached now, or raises `LinkError`; between losing the link and giving up pass `Pace.lost_after_s`
+seconds, fewer once a kill was asked for.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 
 from android_runner.block import Block, BlockReport
@@ -28,11 +27,8 @@ from android_runner.following import (
     Line,
     Pace,
     Progress,
-    probe,
-    read_journal,
 )
 from android_runner.phone.commands import end_command, read_ended, start_command
-from android_runner.phone.journal import parse_journal
 from android_runner.phone.listing import render_list
 
 __all__ = [
@@ -40,10 +36,8 @@ __all__ = [
     "DeviceSource",
     "Pace",
     "Progress",
-    "Standing",
     "clean_block",
     "follow_block",
-    "standing",
     "start_block",
     "sweep",
 ]
@@ -51,15 +45,6 @@ __all__ = [
 START_S = 15.0
 """How long the script may take until its journal stands."""
 _START_POLL_S = 0.01
-
-
-class Standing(StrEnum):
-    """What became of a block: its script lives, has ended, never began, or died without an end (TORN)."""
-
-    RUNNING = "running"
-    ENDED = "ended"
-    NEVER_STARTED = "never_started"
-    TORN = "torn"
 
 
 def start_block(device: Device, block: Block, script: PhonePath, *, deadline: Deadline) -> None:
@@ -104,16 +89,6 @@ def _text(device: Device, path: PhonePath, deadline: Deadline) -> str:
         return cleaned((device.read(path, deadline=deadline, max_bytes=64 * 1024) or b"").decode(errors="replace"))
     except HostileAnswer:
         return "(more than can be shown)"
-
-
-def standing(device: Device, block: Block, *, deadline: Deadline) -> Standing:
-    """What became of a block that some earlier process started. Raises `LinkError`."""
-    if probe(device, block, deadline).running:
-        return Standing.RUNNING
-    raw = read_journal(device, block, deadline)
-    if not raw:
-        return Standing.NEVER_STARTED
-    return Standing.ENDED if parse_journal(raw, block).ending is not None else Standing.TORN
 
 
 def follow_block(

@@ -18,10 +18,8 @@ from android_runner.phone.journal import TrialRecord
 from android_runner.run import (
     BlockControl,
     Pace,
-    Standing,
     clean_block,
     follow_block,
-    standing,
     start_block,
     sweep,
 )
@@ -45,7 +43,6 @@ def test_a_block_from_start_to_clean(phone: HostPhone, tmp_path: Path) -> None:
         task("c", "/bin/sh", "-c", "echo 100.25 101.75 >slot_wait"),
     )
     told: list[TrialRecord] = []
-    assert standing(phone, block, deadline=soon()) is Standing.NEVER_STARTED
     start_block(phone, block, SCRIPT, deadline=soon())
     report = follow_block(
         lambda: phone,
@@ -69,7 +66,6 @@ def test_a_block_from_start_to_clean(phone: HostPhone, tmp_path: Path) -> None:
     assert a.before is not None
     assert a.before.battery_level == 88
     assert {r.task_id for r in told if r.ending is not None} == {"a", "b", "c"}
-    assert standing(phone, block, deadline=soon()) is Standing.ENDED
     clean_block(phone, block, deadline=soon())
     assert not phone.local(block.directory).exists()
     assert not phone.processes()
@@ -124,7 +120,6 @@ def test_a_phone_that_never_comes_back_is_given_up_and_adopted_later(phone: Host
     with pytest.raises(LinkLost, match="given up"):
         follow_block(lambda: phone, block, collect_dir=tmp_path, control=BlockControl(), clock=SystemClock(), pace=pace)
     phone.up = True
-    assert standing(phone, block, deadline=soon()) is Standing.RUNNING
     report = follow_block(
         lambda: phone, block, collect_dir=tmp_path, control=BlockControl(), clock=SystemClock(), pace=QUICK
     )
@@ -170,7 +165,6 @@ def test_a_script_that_was_killed_is_noticed_and_its_trial_ended(phone: HostPhon
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
     until(lambda: pid not in phone.processes())
-    assert standing(phone, block, deadline=soon()) is Standing.TORN
     report = follow_block(
         lambda: phone, block, collect_dir=tmp_path, control=BlockControl(), clock=SystemClock(), pace=QUICK
     )

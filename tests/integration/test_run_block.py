@@ -15,7 +15,7 @@ from android_runner.block import Block, BlockEnding, BlockReport, Ending
 from android_runner.deadline import SystemClock
 from android_runner.device import PushItem
 from android_runner.phone.listing import script_source
-from android_runner.run import BlockControl, Pace, Standing, clean_block, follow_block, standing, start_block, sweep
+from android_runner.run import BlockControl, Pace, clean_block, follow_block, start_block, sweep
 from tests.host_phone import SCRIPT, block_of, soon, task, until
 from tests.virtual_lab import VirtualLab
 
@@ -66,7 +66,6 @@ def test_a_block_from_start_to_clean(phone: Phone, tmp_path: Path) -> None:
         task("b", "sh", "-c", "kill -SEGV $$"),
         task("c", "sleep", "300", deadline_s=1),
     )
-    assert standing(phone.device, block, deadline=soon()) is Standing.NEVER_STARTED
     start_block(phone.device, block, SCRIPT, deadline=soon())
     report = phone.follow(block, tmp_path / "got")
     assert (report.ending, report.not_started, report.problems) == (BlockEnding.DONE, (), ())
@@ -85,7 +84,6 @@ def test_a_block_from_start_to_clean(phone: Phone, tmp_path: Path) -> None:
         assert folder.before.uptime_s is not None
         assert folder.started_uptime_s is not None
         assert folder.before.uptime_s <= folder.started_uptime_s
-    assert standing(phone.device, block, deadline=soon()) is Standing.ENDED
     assert phone.processes() == ""
     clean_block(phone.device, block, deadline=soon())
     assert phone.device.stat([block.directory], deadline=soon()) == [None]
@@ -149,4 +147,3 @@ def test_a_dead_runs_processes_are_swept(phone: Phone) -> None:
     assert any(line.startswith("block b1: script ") for line in said)
     assert any(line.startswith("block b1: trial ") for line in said)
     assert sweep(phone.device, deadline=soon()) == []
-    assert standing(phone.device, block, deadline=soon()) is Standing.TORN
