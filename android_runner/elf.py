@@ -135,7 +135,8 @@ def _elf(path: Path, content: mmap.mmap) -> BinaryFile:
     machine = str(elf["e_machine"])
     found = _segments(elf, len(content))
     executable = elf["e_type"] == "ET_EXEC" or (elf["e_type"] == "ET_DYN" and (bool(found.interpreter) or found.pie))
-    android = found.android_note or "/linker" in found.interpreter or "liblog.so" in found.needed
+    bionic = "liblog.so" in found.needed or (not found.interpreter and "libc.so" in found.needed)  # glibc: libc.so.6
+    android = found.android_note or "/linker" in found.interpreter or bionic
     runtime = content.find(b"_kernel_time") >= 0 and content.find(b"SequentialExecutor::Execute") >= 0
     return BinaryFile(
         path=path,
@@ -247,10 +248,13 @@ def missing_libraries(binary: BinaryFile, libraries: Sequence[Path]) -> list[str
 def mismatch(binary: BinaryFile, libraries: Sequence[BinaryFile]) -> str | None:
     """Why the libraries do not go with the binary: another architecture, or another ORT than it was linked to.
 
-    None when nothing speaks against them.
+    None when nothing speaks against them. The architecture is compared only of what the loader takes in with the
+    program: what is opened later may be for another processor (`libQnnHtpV73Skel.so` is for the DSP).
     """
+    loaded = {name for file in (binary, *libraries) for name in file.needed}
     for library in libraries:
-        if binary.kind == "elf" and library.kind == "elf" and library.exec_abi != binary.exec_abi:
+        elves = binary.kind == library.kind == "elf"
+        if elves and library.path.name in loaded and library.exec_abi != binary.exec_abi:
             return f"{library.path.name} is built for {library.exec_abi}, {binary.path.name} for {binary.exec_abi}"
         versions = (binary.ort_version, library.ort_version)
         if None not in versions and versions[0] != versions[1] and library.path.name.startswith("libonnxruntime.so"):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from android_runner.elf import BinaryFile, inspect_binary, missing_libraries
+from android_runner.elf import BinaryFile, inspect_binary, mismatch, missing_libraries
 from android_runner.errors import BinaryUnusable
 from android_runner.facts import PhoneFacts
 from android_runner.ort import OrtVersion
@@ -65,6 +65,9 @@ def given_tool(perf_test: Path, libraries: Sequence[Path], home: Home) -> Tool:
         raise UsageError(
             Problem(str(perf_test), f"needs {', '.join(lacking)}", "give the file with --lib, under exactly that name")
         )
+    unfit = mismatch(file, shared)
+    if unfit is not None:
+        raise UsageError(Problem("--lib", unfit, "give the libraries of the same build"))
     names = {library.name for library in libraries}
     if len(names) < len(libraries) or BINARY_NAME in names:
         raise UsageError(Problem("--lib", "two files have one name", "give each library once"))

@@ -174,6 +174,27 @@ def test_binary_without_its_library(orch: Orch, refused: Refused, model: Path, t
     assert untouched(orch)
 
 
+@pytest.mark.parametrize(
+    ("library", "words"),
+    [
+        (elf(machine=183, needed=("libc.so.6",)), ("libonnxruntime.so is built for linux-aarch64", "linux-x86_64")),
+        (elf(machine=62, needed=("libc.so",)), ("libonnxruntime.so is built for x86_64", "linux-x86_64")),
+        (elf(machine=62, needed=("libc.so.6",), tail=b"\0VERS_1.20.0\0"), ("onnxruntime 1.21.0", "is 1.20.0")),
+    ],
+    ids=["another-machine", "android-beside-linux", "another-version"],
+)
+def test_library_that_does_not_go_with_the_binary(
+    orch: Orch, refused: Refused, model: Path, tmp_path: Path, library: bytes, words: tuple[str, ...]
+) -> None:
+    loader = "/lib64/ld-linux-x86-64.so.2"
+    program = elf(62, loader, ("libonnxruntime.so", "libc.so.6"), tail=b"\0VERS_1.21.0\0")
+    tool = written(tmp_path, program)
+    tool.chmod(0o755)
+    beside = written(tmp_path, library, "libonnxruntime.so")
+    refused(orch("run", model, *VIRTUAL, "--perf-test", tool, "--lib", beside), "--lib", *words)
+    assert untouched(orch)
+
+
 def test_unknown_profile(orch: Orch, refused: Refused, model: Path) -> None:
     refused(orch("run", model, "--device", "virtual:pixel-88"), "pixel-88", "pixel-8")
 

@@ -133,13 +133,19 @@ def test_a_script_names_its_interpreter(tmp_path: Path) -> None:
 
 
 def test_libraries_must_go_with_the_program(tmp_path: Path) -> None:
-    program = inspected(tmp_path, elf(interpreter=ANDROID_LINKER, api=27, tail=b"\0VERS_1.21.0\0"))
+    needed = ("libonnxruntime.so", "libc.so")
+    program = inspected(tmp_path, elf(interpreter=ANDROID_LINKER, needed=needed, api=27, tail=b"\0VERS_1.21.0\0"))
     same = inspected(tmp_path, elf(api=27, tail=b"\0VERS_1.21.0\0"), "libonnxruntime.so")
     newer = inspected(tmp_path, elf(api=27, tail=b"\0VERS_1.31.1\0"), "libonnxruntime.so")
     narrow = inspected(tmp_path, elf(ARM, api=27, bits=32), "libonnxruntime.so")
     assert mismatch(program, [same]) is None
     assert "asks for onnxruntime 1.21.0, libonnxruntime.so is 1.31.1" in str(mismatch(program, [newer]))
+    glibc = inspected(tmp_path, elf(needed=("libc.so.6",)), "libonnxruntime.so")
+    unmarked = inspected(tmp_path, elf(needed=("libc.so",)), "libonnxruntime.so")
+    of_the_dsp = inspected(tmp_path, elf(164, bits=32), "libQnnHtpV73Skel.so")
     assert "built for armeabi-v7a" in str(mismatch(program, [narrow]))
+    assert "built for linux-aarch64, perf for arm64-v8a" in str(mismatch(program, [glibc]))
+    assert mismatch(program, [unmarked, of_the_dsp]) is None
 
 
 @pytest.mark.parametrize(
