@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from android_runner.adb.discovery import SeenPhone, attached, open_device
-from android_runner.adb.server import AdbServer, adb_binary, ensure_server
+from android_runner.adb.server import AdbServer, adb_binary, real_server
 from android_runner.deadline import Deadline
 from android_runner.device import Device
 from android_runner.errors import RunnerError
@@ -20,7 +20,6 @@ from orchestrator.plan.select import Candidate, VirtualWish, choose, parse_devic
 
 PROBE_DEADLINE_S = 20.0
 OPEN_DEADLINE_S = 10.0
-START_DEADLINE_S = 20.0
 IDLE_EXIT_S = 600.0
 """A run leaves the virtual phones that it started for ten idle minutes."""
 TRY_VIRTUAL = "no phone? orch run MODEL --device virtual tries everything without one"
@@ -84,9 +83,7 @@ def real_phones(port: int) -> list[Phone]:
     Raises UsageError when none can be had on this port.
     """
     try:
-        server = AdbServer(port=port)
-        ensure_server(server, Deadline.after(START_DEADLINE_S))
-        return look(server)
+        return look(real_server(port))
     except RunnerError as error:
         raise UsageError(Problem(f"adb server on port {port}", str(error), "see --adb-port")) from error
 

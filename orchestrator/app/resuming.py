@@ -15,7 +15,7 @@ from orchestrator.app.site import Site, able_phones, farm_for, kits_for, open_id
 from orchestrator.app.wish import Kept, kept_from_text
 from orchestrator.errors import NoUsableDevice
 from orchestrator.farm.adopt import adopt_orphans
-from orchestrator.farm.kit import Materials
+from orchestrator.farm.kit import Materials, units_for
 from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
 from orchestrator.outcome import Failed, Skipped, SkipReason
@@ -53,8 +53,9 @@ def resume(run_id: str, site: Site) -> Resumed:
     found = _phones_of(contents, site)
     claim(found, run_id)
     tool = kept_tool(contents.run.binary_digest, contents.run.binary_name, site.home)
-    phones = able_phones(found, tool, site)
     materials = _materials(contents, kept, tool, site.home)
+    in_use = [materials.script, *units_for(tuple(materials.cases), materials)]
+    phones = able_phones(found, tool, site, keep=[unit.digest for unit in in_use])
     kits = kits_for(materials, phones, site)
     ledger.set_run_state(run_id, RunState.RUNNING)
     scratch = Path(tempfile.mkdtemp(prefix=".collect-", dir=site.home.root))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,26 +92,30 @@ def script_unit() -> StageUnit:
     )
 
 
-def capabilities_of(phone: Phone, tool: Tool, ledger: Ledger) -> Capabilities:
+def capabilities_of(phone: Phone, tool: Tool, ledger: Ledger, keep: Collection[str] = ()) -> Capabilities:
     """What the tool can do on a phone: from the ledger, else asked there once.
 
-    Raises RunnerError: the phone can't take the tool, or can't execute it.
+    `keep`: digests of staged units that must not make room for it. Raises RunnerError: the phone can't take the tool,
+    or can't execute it.
     """
     known = ledger.capabilities(phone.label, tool.unit.digest)
     if known is not None:
         return Capabilities.from_json(known)
     device = phone.source()
     deadline = Deadline.after(PROBE_S)
-    stage(device, [tool.unit], deadline=deadline)
+    stage(device, [tool.unit], deadline=deadline, keep=keep)
     folder = staged(tool.unit)
     found = probe(device, folder / BINARY_NAME, folder, deadline=deadline).with_ort_version(tool.ort_version)
     ledger.save_capabilities(phone.label, tool.unit.digest, found.to_json())
     return found
 
 
-def able_phones(phones: Sequence[Phone], tool: Tool, site: Site) -> list[tuple[Phone, Capabilities]]:
+def able_phones(
+    phones: Sequence[Phone], tool: Tool, site: Site, keep: Collection[str] = ()
+) -> list[tuple[Phone, Capabilities]]:
     """The phones that can execute the tool, with what it can do there; the others are said, each with its reason.
 
+    `keep`: digests of staged units that stay on the phones, since a block of the run may still use them there.
     When none is left, raises UsageError if the tool is to blame on any, NoUsableDevice if it is the phones alone.
     """
     problems: list[Problem] = []
@@ -124,7 +128,7 @@ def able_phones(phones: Sequence[Phone], tool: Tool, site: Site) -> list[tuple[P
         if refusal is not None:
             return BinaryUnusable(refusal)
         try:
-            return capabilities_of(phone, tool, site.ledger)
+            return capabilities_of(phone, tool, site.ledger, keep)
         except RunnerError as error:
             return error
 
