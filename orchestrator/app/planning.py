@@ -7,7 +7,7 @@ from orchestrator.app.beginning import prepared
 from orchestrator.app.described import described_phones
 from orchestrator.app.estimate import estimate
 from orchestrator.app.prepare import OnPhone, expand_all
-from orchestrator.app.site import tool_for
+from orchestrator.app.site import check_on_host, tool_for
 from orchestrator.app.wish import Wish
 from orchestrator.home import Home
 from orchestrator.plan.matrix import Expansion
@@ -20,6 +20,7 @@ def plan_only(wish: Wish, home: Home, adb_port: int, slots: int) -> PlanView:
 
     Raises UsageError and NoUsableDevice as `orch run` does.
     """
+    check_on_host(wish, home)
     facts = described_phones(wish.device, home, adb_port)
     tool = tool_for(wish, facts, home)
     workshop = prepared(wish, facts, home, tool.ort_version)

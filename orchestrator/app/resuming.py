@@ -41,7 +41,8 @@ class Resumed:
 def resume(run_id: str, site: Site) -> Resumed:
     """Go on with a run: take over what phones finished alone, then plan what is still open.
 
-    Raises UsageError when a phone is busy or the run's files are gone, NoUsableDevice when no phone of it is there.
+    Raises UsageError or StoreError when the run's files are gone, before a phone is looked for; UsageError when a phone
+    is busy, NoUsableDevice when no phone of the run is there.
     """
     ledger = site.ledger
     contents = ledger.contents(run_id)
@@ -50,10 +51,10 @@ def resume(run_id: str, site: Site) -> Resumed:
     again = [row.trial_id for row in ledger.trials(run_id) if _may_go_on(row.outcome)]
     if not again and not blocks and not open_ids(ledger, run_id):
         return Resumed(run_id=run_id, adopted=0, open_trials=0, farm=None)
-    found = _phones_of(contents, site)
-    claim(found, run_id)
     tool = kept_tool(contents.run.binary_digest, contents.run.binary_name, site.home)
     materials = _materials(contents, kept, tool, site.home)
+    found = _phones_of(contents, site)
+    claim(found, run_id)
     in_use = [materials.script, *units_for(tuple(materials.cases), materials)]
     phones = able_phones(found, tool, site, keep=[unit.digest for unit in in_use])
     kits = kits_for(materials, phones, site)

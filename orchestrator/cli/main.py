@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from orchestrator import __version__
-from orchestrator.errors import ExitCode, FarmError
+from orchestrator.errors import ExitCode, FarmError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,14 @@ class LazyGroup(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Every command, in the order of the table."""
         return list(COMMANDS)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first word names. Raises UsageError with the nearest one."""
+        if args and args[0] not in COMMANDS:
+            from orchestrator.plan.presets import unknown  # noqa: PLC0415 - only when it is
+
+            raise UsageError(unknown("command", args[0], list(COMMANDS), where="arguments"))
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import a command's module and take the command from it."""
@@ -103,7 +111,7 @@ def root(
 def main() -> None:
     """Run the command line; the process ends with one of `ExitCode`."""
     try:
-        status = app(standalone_mode=False)
+        status = app(prog_name="orch", standalone_mode=False)
     except FarmError as error:
         sys.stderr.write(f"orch: {error}\n")
         sys.exit(error.exit_code)
@@ -121,9 +129,11 @@ def main() -> None:
 
 
 def _words(error: TyperException) -> str:
-    """What a parser of options has to say."""
-    say = getattr(error, "format_message", None)
-    return str(say() if say is not None else error)
+    """What a parser of options has to say, with the nearest option, and where there is help."""
+    near = getattr(error, "possibilities", None)  # of an option that is none, the nearest first
+    words = f"{error.message.rstrip('.')}. Did you mean {near[0]}?" if near else error.format_message()
+    context = getattr(error, "ctx", None)
+    return f"{words} ({context.command_path} --help)" if context is not None else words
 
 
 def _bug(error: Exception) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.cli.options import HomeOption, JsonOption
+from orchestrator.cli.options import DimOption, HomeOption, JsonOption
 from orchestrator.errors import ExitCode
 from orchestrator.home import home_at
 
@@ -27,9 +27,9 @@ def _group() -> None:
 
 @app.command("build")
 def build(
-    things: Annotated[list[str], typer.Argument(help="MODEL.onnx or a folder with models.")],
+    things: Annotated[list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx or a folder with models.")],
     recipe: Annotated[list[str], typer.Option("--recipe", help="onnx, basic, all, 'all runtime' …; repeatable.")] = [],  # noqa: B006
-    dim: Annotated[list[str], typer.Option("--dim", help="Fix a dynamic dimension: batch=1; repeatable.")] = [],  # noqa: B006
+    dim: DimOption = [],  # noqa: B006
     home: HomeOption = "",
     as_json: JsonOption = False,
 ) -> int:

@@ -1,18 +1,132 @@
-"""Options that several commands share, spelt once."""
+"""Options that several commands share, each spelt once.
+
+A command that takes a whole group of options has one parameter for it and is decorated with `flat`: Typer then sees the
+group's fields as if they stood in the command's own signature.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, field, fields
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-HomeOption = Annotated[str, typer.Option("--home", help="Home folder (default: $ORCH_HOME, else ./orch-runs).")]
-PortOption = Annotated[int, typer.Option("--adb-port", help="Port of the adb server for real phones.")]
+if TYPE_CHECKING:
+    from orchestrator.app.wish import RunOptions
+
+HomeOption = Annotated[
+    str, typer.Option("--home", metavar="DIR", help="Home folder (default: $ORCH_HOME, else ./orch-runs).")
+]
+PortOption = Annotated[int, typer.Option("--adb-port", metavar="PORT", help="Port of the adb server for real phones.")]
 SlotsOption = Annotated[
-    int, typer.Option("--virtual-slots", min=0, help="Virtual phones that compute at once (0: cores - 1).")
+    int, typer.Option("--virtual-slots", metavar="N", min=0, help="Virtual phones that compute at once (0: cores - 1).")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="The same fields as JSON, on stdout.")]
+AllTables = Annotated[bool, typer.Option("--all", help="Print every phone's table.")]
+DimOption = Annotated[
+    list[str], typer.Option("--dim", metavar="NAME=N", help="Fix a dynamic dimension: batch=1; repeatable.")
+]
 DEFAULT_ADB_PORT = 5037
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is to be measured, on what: the arguments and options of `orch run` and `orch plan`, as they were typed."""
+
+    things: Annotated[
+        list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx, MODEL.ort, a folder with models, or PLAN.toml.")
+    ]
+    device: Annotated[
+        list[str],
+        typer.Option("--device", metavar="EXPR", help="all, a serial, api>=29, virtual[:PROFILE][xN]; repeatable."),
+    ] = field(default_factory=list)
+    preset: Annotated[str, typer.Option("--preset", metavar="NAME", help="quick (default) or cpu.")] = ""
+    perf_test: Annotated[
+        str, typer.Option("--perf-test", metavar="PATH", help="An onnxruntime_perf_test that the phones execute.")
+    ] = ""
+    lib: Annotated[
+        list[str], typer.Option("--lib", metavar="PATH", help="A shared library that it needs; repeatable.")
+    ] = field(default_factory=list)
+    rounds: Annotated[
+        int | None, typer.Option("--rounds", metavar="N", help="Rounds: processes per case (default 5).")
+    ] = None
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", metavar="S", help="Least seconds of inference per trial (default 2).")
+    ] = None
+    iterations: Annotated[
+        int | None, typer.Option("--iterations", metavar="N", help="Iterations per trial, instead of calibrating.")
+    ] = None
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", help="Seed of the order (default: drawn, and recorded).")
+    ] = None
+    dim: DimOption = field(default_factory=list)
+    inputs: Annotated[
+        str, typer.Option("--inputs", metavar="DIR", help="Folder with input_<k>.pb (default: generated, seeded).")
+    ] = ""
+    trace: Annotated[bool, typer.Option("--trace", help="Add one tracing trial per case, never timed.")] = False
+    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="A note kept with the run.")] = ""
+    tag: Annotated[list[str], typer.Option("--tag", metavar="TEXT", help="A tag kept with the run; repeatable.")] = (
+        field(default_factory=list)
+    )
+
+    def options(self) -> RunOptions:
+        """The same as the program's own options."""
+        from orchestrator.app.wish import RunOptions  # noqa: PLC0415 - most commands that share options need no plan
+
+        typed: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        typed |= {name: tuple(value) for name, value in typed.items() if isinstance(value, list)}
+        return RunOptions(**typed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where it happens: home, adb server, slots of virtual phones."""
+
+    home: HomeOption = ""
+    adb_port: PortOption = DEFAULT_ADB_PORT
+    virtual_slots: SlotsOption = 0
+
+    @property
+    def slots(self) -> int:
+        """The slots asked for, or the default."""
+        return slots_or_default(self.virtual_slots)
+
+
+def flat(command: Callable[..., int]) -> Callable[..., int]:
+    """The command with each parameter that is one of the groups above replaced by the group's fields."""
+    hints = get_type_hints(command, include_extras=True)
+    groups = {name: hint for name, hint in hints.items() if hint in (Asked, Place)}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name in groups:
+            parameters += _fields_of(groups[name])
+        else:
+            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @functools.wraps(command)
+    def called(**typed: Any) -> int:
+        for name, group in groups.items():
+            typed[name] = group(**{one.name: typed.pop(one.name) for one in fields(group)})
+        return command(**typed)
+
+    called.__signature__ = inspect.Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    return called
+
+
+def _fields_of(group: type[Asked | Place]) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    parameters = []
+    for one in fields(group):
+        default = one.default if one.default_factory is MISSING else one.default_factory()
+        if default is MISSING:
+            default = inspect.Parameter.empty
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(one.name, kind, default=default, annotation=hints[one.name]))
+    return parameters
 
 
 def slots_or_default(asked: int) -> int:

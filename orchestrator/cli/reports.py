@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from orchestrator.cli.options import HomeOption, JsonOption
+from orchestrator.cli.options import AllTables, HomeOption, JsonOption
 from orchestrator.errors import ExitCode
 from orchestrator.home import Home, home_at
 
@@ -23,7 +23,7 @@ def report(
     run: RunName = "@last",
     format_: Annotated[Format, typer.Option("--format", help="text, md, json, csv or parquet.")] = "text",
     out: Annotated[str, typer.Option("--out", help="Folder for csv and parquet (default: the run's folder).")] = "",
-    all_tables: Annotated[bool, typer.Option("--all", help="Print every phone's table.")] = False,
+    all_tables: AllTables = False,
     home: HomeOption = "",
 ) -> int:
     """A run's answer, made anew from ledger and evidence."""

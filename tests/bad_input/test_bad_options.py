@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import sqlite3
 from collections.abc import Callable
 from importlib import resources
@@ -75,6 +76,37 @@ def test_all_that_is_wrong_is_said_at_once(orch: Orch, refused: Refused, tmp_pat
 def test_unknown_preset_is_answered_with_the_nearest(orch: Orch, refused: Refused, model: Path) -> None:
     refused(orch("run", model, *VIRTUAL, "--preset", "quik"), "quik", "did you mean 'quick'")
     assert untouched(orch)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("rnu", "m.onnx"), ("unknown command 'rnu'", "did you mean 'run'")),
+        (("xyzzy",), ("unknown command 'xyzzy'", "known: run, status")),
+        (("model", "biuld"), ("No such command 'biuld'", "Did you mean 'build'", "orch model --help")),
+        (("run", "m.onnx", "--devise", "all"), ("No such option: --devise", "Did you mean --device?")),
+        (("--versoin",), ("No such option: --versoin", "Did you mean --version?")),
+        (("run", "m.onnx", "--rounds", "x"), ("Invalid value for '--rounds'", "orch run --help")),
+        (("plan",), ("Missing argument 'MODEL'", "orch plan --help")),
+        (("report", "--format", "cvs"), ("--format", "'csv'", "orch report --help")),
+        (("runs", "more"), ("unexpected extra argument", "more", "orch runs --help")),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, tuple) else None,
+)
+def test_words_that_the_command_line_does_not_know(
+    orch: Orch, refused: Refused, words: tuple[str, ...], said: tuple[str, ...]
+) -> None:
+    refused(orch(*words), *said)
+    assert not orch.home.exists()
+
+
+def test_a_model_is_read_before_a_phone_is_looked_for(orch: Orch, refused: Refused, tmp_path: Path) -> None:
+    """A plan's options are those of the run, and so is the order: no adb server is asked, or started, for a typo."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        port = nobody.getsockname()[1]
+        for command in ("plan", "run"):
+            refused(orch(command, tmp_path / "nowhere.onnx", "--adb-port", str(port)), "nowhere.onnx", "no such file")
 
 
 def test_unknown_ep_in_a_plan(orch: Orch, refused: Refused, model: Path, tmp_path: Path) -> None:
