@@ -7,6 +7,7 @@ in the column names. A column that is not there reads as nothing said, so that o
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,13 +41,13 @@ class RunFrames(Protocol):
 
     @property
     def trials(self) -> pd.DataFrame:
-        """trial, case, phone, model, row, also, twin_of, purpose, round, state, kind, message, reason,
-        counted_attempt."""
+        """trial, case, phone, model, row, also, twin_of, purpose, round, state, kind, message, reason."""
         ...
 
     @property
     def attempts(self) -> pd.DataFrame:
-        """trial, attempt, case, phone, number, purpose, round, outcome, kind, message, the figures, the settings."""
+        """trial, attempt, counted, case, phone, number, purpose, round, outcome, kind, message, the figures, the
+        settings."""
         ...
 
     @property
@@ -158,21 +159,15 @@ class Cell:
 def cells(trials: list[Row], attempts: list[Row]) -> list[Cell]:
     """The timed trials by model, phone and case, in the order of the plan, each with the attempt that counts.
 
-    That is the one the trial names, else the first that measured. A trial that is not `measured` counts none, nor does
-    an attempt without a usable p50 (none, zero, infinite).
+    A trial that is not `measured` has none, nor does an attempt count without a usable p50 (none, zero, infinite).
     """
-    named = {text(row, "trial"): text(row, "counted_attempt") for row in trials if text(row, "state") == "measured"}
-    counted: dict[str, Row] = {}
-    tried: dict[str, int] = {}
-    for attempt in attempts:
-        trial = text(attempt, "trial")
-        tried[trial] = tried.get(trial, 0) + 1
-        if named.get(trial) not in ("", text(attempt, "attempt")):
-            continue
-        if text(attempt, "outcome") == "measured" and (number(attempt, "p50_s") or 0.0) > 0.0:
-            before = counted.get(trial)
-            if before is None or (whole(before, "number") or 0) > (whole(attempt, "number") or 0):
-                counted[trial] = attempt
+    ended_well = {text(row, "trial") for row in trials if text(row, "state") == "measured"}
+    counted = {
+        text(attempt, "trial"): attempt
+        for attempt in attempts
+        if flag(attempt, "counted") and text(attempt, "trial") in ended_well and (number(attempt, "p50_s") or 0.0) > 0.0
+    }
+    tried = Counter(text(attempt, "trial") for attempt in attempts)
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in trials:
         if text(row, "purpose", "time") == "time":
@@ -189,7 +184,7 @@ def cells(trials: list[Row], attempts: list[Row]) -> list[Cell]:
             measured={
                 whole(row, "round") or 0: counted[text(row, "trial")] for row in rows if text(row, "trial") in counted
             },
-            attempts=sum(tried.get(text(row, "trial"), 0) for row in rows),
+            attempts=sum(tried[text(row, "trial")] for row in rows),
         )
         for (model, phone, case), rows in groups.items()
     ]

@@ -101,6 +101,7 @@ class Made:
                     "number": 1,
                     "position": len(self.attempts),
                     "outcome": state,
+                    "counted": measured,
                     "kind": kind,
                     "blame": "model" if kind else None,
                     "retry": "never" if kind else None,
