@@ -19,7 +19,7 @@ class Value:
 
     `dims` is None where the rank is not known; a dimension that is not fixed is -1. `constant`: an initializer that
     can't be overridden. `elements` holds a constant's values in order where there are at most `MAX_ELEMENTS`, else
-    None.
+    None. `external`: an initializer whose bytes lie in a file of their own.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Value:
     dims: tuple[int, ...] | None = None
     constant: bool = False
     elements: tuple[int | float, ...] | None = None
+    external: bool = False
 
     @property
     def fixed(self) -> bool:
