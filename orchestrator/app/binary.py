@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,14 +77,14 @@ def given_tool(perf_test: Path, libraries: Sequence[Path], home: Home) -> Tool:
 
 def stand_in(home: Home) -> Tool:
     """The stand-in for virtual phones, built from this installation's onnxruntime."""
-    from android_runner.virtual.perf_test.build import build_standin  # noqa: PLC0415 - virtual phones only
+    from android_runner.virtual.perf_test.build import build_standin, library_version  # noqa: PLC0415 - virtual only
 
     made = home.binaries / "stand-in"
     made.mkdir(parents=True, exist_ok=True)
     binary, library = build_standin(made)
-    file = inspect_binary(binary)
-    version = inspect_binary(library).ort_version
-    return _kept(STAND_IN, file, [(BINARY_NAME, binary), (library.name, library)], [version] if version else [], home)
+    members = [(BINARY_NAME, binary), (library.name, library)]
+    # Its files are replaced, never written into: links keep the bytes that a run used.
+    return _kept(STAND_IN, inspect_binary(binary), members, [library_version()], home, put=_link_or_copy)
 
 
 def kept_tool(digest: str, name: str, home: Home) -> Tool:
@@ -112,6 +112,7 @@ def _kept(
     members: Sequence[tuple[str, Path]],
     versions: Sequence[OrtVersion],
     home: Home,
+    put: Callable[[Path, Path], object] | None = None,
 ) -> Tool:
     """Copy what a run uses into the home, so that `resume` and `replay` find the same bytes."""
     tool = _tool(name, file, members, versions)
@@ -121,8 +122,7 @@ def _kept(
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         for member, path in members:
-            shutil.copyfile(path, part / member)
-            (part / member).chmod(0o755)
+            (put or _copy)(path, part / member)
         try:
             part.rename(folder)
         except OSError:
@@ -136,3 +136,15 @@ def _kept(
     return Tool(
         name=name, unit=StageUnit(digest=tool.unit.digest, files=files), file=file, ort_version=tool.ort_version
     )
+
+
+def _copy(source: Path, target: Path) -> None:
+    shutil.copyfile(source, target)
+    target.chmod(0o755)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    try:
+        target.hardlink_to(source)
+    except OSError:  # another file system, or somebody else's file
+        _copy(source, target)

@@ -12,8 +12,8 @@ from orchestrator.plan.matrix import Expansion
 
 START_S = 0.15
 """A process's start and the snapshot after it."""
-CALIBRATION_S = 0.8
-"""Two short processes a case: five iterations, then as many as take about 0.3 s."""
+CALIBRATION_S = 0.6
+"""Two short processes a case: five iterations, then as many as take about 0.2 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import sys
 import time
 from collections import defaultdict
 
-from orchestrator.farm.lane import BlockOutcome
+from orchestrator.farm.messages import BlockOutcome
 from orchestrator.farm.protocol import EndTrial
 from orchestrator.outcome import Measured
 from orchestrator.plan.case import Case

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from queue import SimpleQueue
 
 from android_runner.deadline import Clock
 from orchestrator.farm.kit import LaneKit
-from orchestrator.farm.lane import BlockOrder, BlockOutcome, Lane, LaneBroken, Report
+from orchestrator.farm.lane import Lane
+from orchestrator.farm.messages import BlockOrder, BlockOutcome, LaneBroken, Report
 from orchestrator.farm.protocol import PhoneGone
 from orchestrator.farm.worktext import work_from_text
 from orchestrator.store.evidence import EvidenceStore
@@ -36,7 +37,7 @@ def adopt_orphans(
     A block whose phone is away stays open: the next `resume` asks again. Raises what broke a lane: that is a bug.
     """
     reports: SimpleQueue[Report] = SimpleQueue()
-    lanes: list[Lane] = []
+    lanes: dict[str, Lane] = {}
     waiting_of = Counter(block.phone for block in blocks if block.phone in kits)
     waiting = waiting_of.total()
     gone: set[str] = set()
@@ -45,9 +46,8 @@ def adopt_orphans(
         for block in blocks:
             if block.phone == phone:
                 lane.give(order_of(block))
-        lane.end()
         lane.start()
-        lanes.append(lane)
+        lanes[phone] = lane
     adopted = 0
     while waiting:
         match reports.get():
@@ -57,6 +57,7 @@ def adopt_orphans(
                 if outcome.event.failure is None:
                     ledger.record_attempts(outcome.attempts)
                     ledger.close_block(outcome.block_id, outcome.ending, clock.now())
+                    lanes[outcome.event.phone].stored(outcome.block_id)
                     adopted += len(outcome.attempts)
             case PhoneGone(phone=phone):
                 gone.add(phone)
@@ -65,6 +66,12 @@ def adopt_orphans(
                 raise error
             case _:
                 pass
+    _end_all(lanes.values())
+    return adopted
+
+
+def _end_all(lanes: Collection[Lane]) -> None:
+    for lane in lanes:
+        lane.end()
     for lane in lanes:
         lane.join(30.0)
-    return adopted

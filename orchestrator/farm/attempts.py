@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from android_runner.block import TrialFolder, TrialTask
 from android_runner.errors import ReportUnreadable, RunnerError
-from android_runner.verdict import Reading, judge
 from orchestrator.digest import digest_of
 from orchestrator.farm.kit import LaneKit, failed
 from orchestrator.farm.protocol import Work, WorkEnded
@@ -18,6 +18,9 @@ from orchestrator.plan.case import Purpose
 from orchestrator.plan.length import Calibration
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.records import AttemptRecord
+
+if TYPE_CHECKING:
+    from android_runner.verdict import Reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +89,8 @@ def _second_names(folder: TrialFolder) -> TrialFolder:
 
 
 def _outcome(work: Work, folder: TrialFolder) -> tuple[Measured | Failed, Calibration | None, Mapping[str, str]]:
+    from android_runner.verdict import judge  # noqa: PLC0415 - numpy comes with it
+
     try:
         reading = judge(folder, wants_latencies=work.purpose is Purpose.TIME, wants_trace=work.purpose is Purpose.TRACE)
     except RunnerError as error:

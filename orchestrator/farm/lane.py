@@ -10,7 +10,6 @@ import shutil
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -23,7 +22,8 @@ from android_runner.run import BlockControl, Pace, clean_block, follow_block, st
 from android_runner.staging import stage
 from orchestrator.farm.attempts import Placed, attempt_of
 from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, failed, staged, task_of, units_for
-from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneUp, Work, WorkEnded
+from orchestrator.farm.messages import BlockOrder, BlockOutcome, BlockStored, LaneBroken, Report, Staged, TrialSeen
+from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneUp, WorkEnded
 from orchestrator.outcome import Failed
 from orchestrator.plan.case import Purpose
 from orchestrator.store.evidence import EvidenceStore
@@ -36,54 +36,6 @@ LOST_AFTER_S = 60.0
 """How long a phone may be away before the lane gives it up."""
 STAGE_DEADLINE_S = 1800.0
 START_DEADLINE_S = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockOrder:
-    """A block as the ledger knows it. `adopted` when an earlier process started it."""
-
-    block_id: str
-    epoch: int
-    works: tuple[Work, ...]
-    next_cases: tuple[str, ...] = ()
-    adopted: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockOutcome:
-    """What the loop writes down of a block, and the event that the state gets."""
-
-    block_id: str
-    ending: str
-    attempts: tuple[AttemptRecord, ...]
-    event: BlockEnded
-
-
-@dataclass(frozen=True, slots=True)
-class Staged:
-    """Bytes that went to a phone."""
-
-    phone: str
-    pushed_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class TrialSeen:
-    """A process of a running block ended on the phone; its results are not here yet."""
-
-    phone: str
-    task_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class LaneBroken:
-    """A bug in the lane: the run goes on without it."""
-
-    phone: str
-    error: BaseException
-
-
-Report = BlockOutcome | Staged | TrialSeen | LaneBroken | PhoneUp | PhoneGone
 
 
 class Lane:
@@ -99,7 +51,8 @@ class Lane:
         self.clock = clock
         self.control = BlockControl()
         self._swept = False
-        self._inbox: SimpleQueue[BlockOrder | None] = SimpleQueue()
+        self._inbox: SimpleQueue[BlockOrder | BlockStored | None] = SimpleQueue()
+        self._unstored: dict[str, Block] = {}
         self._thread = threading.Thread(target=self._live, name=f"lane {kit.phone}", daemon=True)
 
     def start(self) -> None:
@@ -110,8 +63,14 @@ class Lane:
         """Carry a block out after what was given before."""
         self._inbox.put(order)
 
+    def stored(self, block_id: str) -> None:
+        """The rows of a block that was reported are safe: tidy up behind it, before what is given after this."""
+        block = self._unstored.pop(block_id, None)
+        if block is not None:
+            self._inbox.put(BlockStored(block))
+
     def end(self) -> None:
-        """Take nothing more; the thread ends after its present block."""
+        """Take nothing more; the thread ends after what it was given."""
         self._inbox.put(None)
 
     def join(self, timeout_s: float) -> bool:
@@ -122,8 +81,13 @@ class Lane:
     def _live(self) -> None:
         try:
             self.post(PhoneUp(self.kit.phone))
+            import android_runner.verdict  # noqa: F401, PLC0415 - its numpy loads while the phone takes its files
+
             while (order := self._inbox.get()) is not None:
-                self._carry_out(order)
+                if isinstance(order, BlockStored):
+                    self._tidy(order.block)
+                else:
+                    self._carry_out(order)
         except BaseException as error:  # noqa: BLE001 - the top of a thread: a bug here must reach the loop
             self.post(LaneBroken(self.kit.phone, error))
 
@@ -177,7 +141,7 @@ class Lane:
 
     def _run(self, device: Device, order: BlockOrder, placed: list[Placed]) -> BlockReport:
         kit = self.kit
-        block = Block(block_id=order.block_id, epoch=order.epoch, tasks=tuple(each.task for each in placed))
+        block = _block(order, placed)
         folder = self.scratch / order.block_id
         if not order.adopted:
             units = [kit.materials.script, kit.materials.binary, *units_for(order.works, kit.materials)]
@@ -246,6 +210,7 @@ class Lane:
             end for folder, (_, end) in zip(report.folders, results, strict=True) if folder.task_id not in cut_short
         )
         event = BlockEnded(self.kit.phone, (*ended, *refused), not_started, took_s=_took_s(report))
+        self._unstored[order.block_id] = _block(order, placed)
         self.post(
             BlockOutcome(
                 block_id=order.block_id,
@@ -254,12 +219,10 @@ class Lane:
                 event=event,
             )
         )
-        self._tidy(order, placed)
 
-    def _tidy(self, order: BlockOrder, placed: list[Placed]) -> None:
-        """What is safe in the evidence need not stay on the phone; a phone that is away keeps it for the next time."""
-        shutil.rmtree(self.scratch / order.block_id, ignore_errors=True)
-        block = Block(block_id=order.block_id, epoch=order.epoch, tasks=tuple(each.task for each in placed))
+    def _tidy(self, block: Block) -> None:
+        """What is safe in the ledger need not stay on the phone; a phone that is away keeps it for the next time."""
+        shutil.rmtree(self.scratch / block.block_id, ignore_errors=True)
         try:
             clean_block(self.kit.source(), block, deadline=Deadline.after(START_DEADLINE_S, self.clock))
         except RunnerError:
@@ -268,6 +231,10 @@ class Lane:
     def _nothing_ran(self, order: BlockOrder, failure: Failed) -> None:
         event = BlockEnded(self.kit.phone, (), order.works, failure)
         self.post(BlockOutcome(block_id=order.block_id, ending="failed", attempts=(), event=event))
+
+
+def _block(order: BlockOrder, placed: list[Placed]) -> Block:
+    return Block(block_id=order.block_id, epoch=order.epoch, tasks=tuple(each.task for each in placed))
 
 
 def _pace(order: BlockOrder) -> Pace:

@@ -10,7 +10,8 @@ from android_runner.deadline import Clock
 from orchestrator.digest import digest_of
 from orchestrator.errors import ExitCode
 from orchestrator.farm.kit import task_id
-from orchestrator.farm.lane import BlockOrder, BlockOutcome, Lane, LaneBroken, Report, Staged, TrialSeen
+from orchestrator.farm.lane import Lane
+from orchestrator.farm.messages import BlockOrder, BlockOutcome, LaneBroken, Report, Staged, TrialSeen
 from orchestrator.farm.protocol import (
     Command,
     EndTrial,
@@ -143,6 +144,7 @@ class Farm:
             case BlockOutcome():
                 self.ledger.record_attempts(report.attempts)
                 self.ledger.close_block(report.block_id, report.ending, self.clock.now())
+                self.lanes[report.event.phone].stored(report.block_id)
                 self._feed(report.event)
                 self.watcher.block_stored(report)
             case PhoneGone(phone, why):

@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass
 
 FIRST_CALIBRATION_ITERATIONS = 5
-SETTLED_S = 0.2
-"""A calibration that computed this long says what an iteration costs."""
-AIM_S = 0.3
-"""What the next one aims at. The five before it ran cold, so that it will be shorter: still settled, not once more."""
+COLD_SETTLED_S = 0.2
+"""The first calibration runs cold: it says what an iteration costs only when it computed this long."""
+AIM_S = 0.2
+SETTLED_S = 0.08
+"""What the next one aims at, and what is enough: it will be shorter, as iterations cost less when warm."""
 MAX_CALIBRATIONS = 3
 MARGIN = 1.1
 """A calibrating process is not yet warm, so that a trial sized by it would end a little early."""
@@ -37,7 +38,8 @@ def next_calibration(done: list[Calibration]) -> int | None:
     if not done:
         return FIRST_CALIBRATION_ITERATIONS
     last = done[-1]
-    if last.iterations * last.mean_s >= SETTLED_S or len(done) >= MAX_CALIBRATIONS:
+    enough_s = COLD_SETTLED_S if len(done) == 1 else SETTLED_S
+    if last.iterations * last.mean_s >= enough_s or len(done) >= MAX_CALIBRATIONS:
         return None
     return max(last.iterations * 2, math.ceil(AIM_S / max(last.mean_s, 1e-7)))
 

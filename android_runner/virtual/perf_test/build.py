@@ -10,6 +10,8 @@ from collections.abc import Callable
 from importlib import resources, util
 from pathlib import Path
 
+from android_runner.ort import OrtVersion
+
 PACKAGE = "android_runner.virtual.perf_test.standin"
 BINARY_NAME = "onnxruntime_perf_test"
 LIBRARY_NAME = "libonnxruntime.so"
@@ -76,6 +78,11 @@ def find_library() -> Path:
         if found:
             return found[0]
     raise LibraryNotFound(f"the installed onnxruntime has no capi/{LIBRARY_NAME}.<version>; 1.19.2 and later have it")
+
+
+def library_version() -> OrtVersion:
+    """The version of `find_library`'s, which its name ends with. Raises `LibraryNotFound`, ValueError."""
+    return OrtVersion.parse(find_library().name.removeprefix(f"{LIBRARY_NAME}."))
 
 
 def interpreter() -> str:

@@ -100,7 +100,7 @@ def test_calibration_goes_on_until_it_settles_and_fixes_the_number_once() -> Non
     assert first.works[0].iterations == 5
     second = block_of(state.handle(ended(first, mean_s=0.001)))
     assert second.works[0].purpose is Purpose.CALIBRATE
-    assert second.works[0].iterations == 300
+    assert second.works[0].iterations == 200
     commands = state.handle(ended(second, mean_s=0.001))
     assert FixIterations("A", "c0", 2200) in commands
     timed = block_of(commands)

@@ -1,0 +1,64 @@
+"""Pure: what the loop tells a lane, and what a lane reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from android_runner.block import Block
+from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneUp, Work
+from orchestrator.store.records import AttemptRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockOrder:
+    """A block as the ledger knows it. `adopted` when an earlier process started it."""
+
+    block_id: str
+    epoch: int
+    works: tuple[Work, ...]
+    next_cases: tuple[str, ...] = ()
+    adopted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStored:
+    """What a block brought is in the ledger: its folder on the phone has done its duty."""
+
+    block: Block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockOutcome:
+    """What the loop writes down of a block, and the event that the state gets."""
+
+    block_id: str
+    ending: str
+    attempts: tuple[AttemptRecord, ...]
+    event: BlockEnded
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """Bytes that went to a phone."""
+
+    phone: str
+    pushed_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrialSeen:
+    """A process of a running block ended on the phone; its results are not here yet."""
+
+    phone: str
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LaneBroken:
+    """A bug in the lane: the run goes on without it."""
+
+    phone: str
+    error: BaseException
+
+
+Report = BlockOutcome | Staged | TrialSeen | LaneBroken | PhoneUp | PhoneGone
