@@ -46,7 +46,7 @@ def prepared(wish: Wish, facts: Sequence[PhoneFacts], home: Home, reader: OrtVer
     `reader` is the version of the binary that is to load the variants. Raises UsageError.
     """
     cores = max((one.cores for one in facts), default=8)
-    return prepare(wish, wish.cells(cores), home, reader)
+    return prepare(wish, wish.cells(cores, reader), home, reader)
 
 
 def begin(ready: Ready, site: Site) -> Farm:
@@ -113,7 +113,11 @@ def _contents(ready: Ready, run_id: str, seed: int, site: Site) -> tuple[RunCont
 
 def _run_record(ready: Ready, run_id: str, kept: Kept, site: Site) -> RunRecord:
     plan = ready.wish.plan
-    asked = [ready.wish.cells(8), [model.digest for model, _ in ready.workshop.models], sorted(kept.inputs)]
+    asked = [
+        ready.wish.cells(8, ready.tool.ort_version),
+        [model.digest for model, _ in ready.workshop.models],
+        sorted(kept.inputs),
+    ]
     return RunRecord(
         run_id=run_id,
         created_at=site.clock.now(),

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from android_runner.elf import BinaryFile, inspect_binary, mismatch, missing_libraries
@@ -25,12 +25,16 @@ STAND_IN = "virtual stand-in"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A perf_test with the libraries it brings. `unit` is what goes to a phone, its digest the tool's identity."""
+    """A perf_test with the libraries it brings. `unit` is what goes to a phone, its digest the tool's identity.
+
+    `has_nnapi` is None where the files do not tell.
+    """
 
     name: str
     unit: StageUnit
     file: BinaryFile
     ort_version: OrtVersion | None
+    has_nnapi: bool | None
 
     def refusal(self, facts: PhoneFacts) -> str | None:
         """Why this phone can't execute it; None when nothing speaks against it."""
@@ -71,8 +75,8 @@ def given_tool(perf_test: Path, libraries: Sequence[Path], home: Home) -> Tool:
     names = {library.name for library in libraries}
     if len(names) < len(libraries) or BINARY_NAME in names:
         raise UsageError(Problem("--lib", "two files have one name", "give each library once"))
-    versions = [each.ort_version for each in [file, *shared] if each.ort_version is not None]
-    return _kept(perf_test.name, file, [(BINARY_NAME, perf_test), *((x.name, x) for x in libraries)], versions, home)
+    members = [(BINARY_NAME, perf_test), *((library.name, library) for library in libraries)]
+    return _kept(perf_test.name, file, members, _runtime_in([file, *shared]), home)
 
 
 def stand_in(home: Home) -> Tool:
@@ -84,7 +88,8 @@ def stand_in(home: Home) -> Tool:
     binary, library = build_standin(made)
     members = [(BINARY_NAME, binary), (library.name, library)]
     # Its files are replaced, never written into: links keep the bytes that a run used.
-    return _kept(STAND_IN, inspect_binary(binary), members, [library_version()], home, put=_link_or_copy)
+    runtime = _Runtime(version=library_version(), has_nnapi=True)
+    return _kept(STAND_IN, inspect_binary(binary), members, runtime, home, put=_link_or_copy)
 
 
 def kept_tool(digest: str, name: str, home: Home) -> Tool:
@@ -94,28 +99,44 @@ def kept_tool(digest: str, name: str, home: Home) -> Tool:
         raise UsageError(Problem(str(folder), "the run's binary is gone", "start a new run"))
     others = sorted(path for path in folder.iterdir() if path.name != BINARY_NAME)
     file = inspect_binary(folder / BINARY_NAME)
-    versions = [v for path in [folder / BINARY_NAME, *others] if (v := inspect_binary(path).ort_version) is not None]
+    runtime = _runtime_in([file, *(inspect_binary(path) for path in others)])
+    if name == STAND_IN:
+        runtime = replace(runtime, has_nnapi=True)
     members = [(BINARY_NAME, folder / BINARY_NAME), *((path.name, path) for path in others)]
-    return _tool(name, file, members, versions)
+    return _tool(name, file, members, runtime)
 
 
-def _tool(name: str, file: BinaryFile, members: Sequence[tuple[str, Path]], versions: Sequence[OrtVersion]) -> Tool:
+@dataclass(frozen=True, slots=True)
+class _Runtime:
+    """What the files tell of the onnxruntime inside; None where they don't. The stand-in adds a virtual NNAPI."""
+
+    version: OrtVersion | None
+    has_nnapi: bool | None
+
+
+def _runtime_in(files: Sequence[BinaryFile]) -> _Runtime:
+    versions = [each.ort_version for each in files if each.ort_version is not None]
+    nnapi = [each.has_nnapi for each in files if each.has_nnapi is not None]
+    return _Runtime(versions[-1] if versions else None, any(nnapi) if nnapi else None)
+
+
+def _tool(name: str, file: BinaryFile, members: Sequence[tuple[str, Path]], runtime: _Runtime) -> Tool:
     hashes = {member: digest_of_file(path) for member, path in members}
     files = tuple(StageFile(name=member, source=path, sha256=hashes[member], mode=0o755) for member, path in members)
     unit = StageUnit(digest=digest_of(["binary", hashes]), files=files)
-    return Tool(name=name, unit=unit, file=file, ort_version=versions[-1] if versions else None)
+    return Tool(name=name, unit=unit, file=file, ort_version=runtime.version, has_nnapi=runtime.has_nnapi)
 
 
 def _kept(
     name: str,
     file: BinaryFile,
     members: Sequence[tuple[str, Path]],
-    versions: Sequence[OrtVersion],
+    runtime: _Runtime,
     home: Home,
     put: Callable[[Path, Path], object] | None = None,
 ) -> Tool:
     """Copy what a run uses into the home, so that `resume` and `replay` find the same bytes."""
-    tool = _tool(name, file, members, versions)
+    tool = _tool(name, file, members, runtime)
     folder = home.binaries / tool.unit.digest
     if not folder.is_dir():
         part = home.binaries / f".{tool.unit.digest}.{os.getpid()}"
@@ -133,9 +154,7 @@ def _kept(
         StageFile(name=each.name, source=folder / each.name, sha256=each.sha256, mode=each.mode)
         for each in tool.unit.files
     )
-    return Tool(
-        name=name, unit=StageUnit(digest=tool.unit.digest, files=files), file=file, ort_version=tool.ort_version
-    )
+    return replace(tool, unit=StageUnit(digest=tool.unit.digest, files=files))
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -78,7 +78,7 @@ def build_all(things: Sequence[str], recipes: Sequence[str], dims: Sequence[str]
     wish = wish_of(RunOptions(things=tuple(things), dim=tuple(dims)))
     if any(thing.endswith(".toml") for thing in things):
         raise UsageError(Problem("arguments", "a plan is not a model", "give MODEL.onnx or a folder"))
-    plain = wish.cells(1)[0].settings
+    plain = wish.cells(1, None)[0].settings
     cells = [Cell(recipe_named(name), plain) for name in (recipes or RECIPE_NAMES)]
     workshop = prepare(wish, cells, home)
     made = []

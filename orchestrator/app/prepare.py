@@ -9,7 +9,7 @@ from pathlib import Path
 from android_runner.capabilities import Capabilities
 from android_runner.facts import PhoneFacts
 from android_runner.invocation import can_do
-from android_runner.ort import ModelFormat, OptimizationStyle, OrtVersion
+from android_runner.ort import ExecutionProvider, ModelFormat, OptimizationStyle, OrtVersion
 from android_runner.settings import SessionSettings
 from orchestrator.app.binary import Tool
 from orchestrator.app.wish import Wish
@@ -141,21 +141,21 @@ def expand_all(wish: Wish, workshop: Workshop, tool: Tool, phones: Sequence[OnPh
     expansions = {}
     for phone in phones:
         target = Target(facts=phone.facts, binary_digest=tool.unit.digest, refuses=_refuser(tool, phone.capabilities))
-        expansions[phone.facts.identity] = expand(wish.cells(phone.facts.cores), models, target, workshop.variant_of)
+        cells = wish.cells(phone.facts.cores, tool.ort_version)
+        expansions[phone.facts.identity] = expand(cells, models, target, workshop.variant_of)
     _refuse_hopeless_threads(wish, phones)
     return expansions
 
 
 def _refuser(tool: Tool, capabilities: Capabilities | None) -> Callable[[SessionSettings, Recipe], str | None]:
-    version = tool.ort_version
-
     def refuses(settings: SessionSettings, recipe: Recipe) -> str | None:
+        if settings.provider is ExecutionProvider.NNAPI and tool.has_nnapi is False:
+            return "this onnxruntime was built without NNAPI"
         if capabilities is None:
             return None
-        replay = recipe.style is OptimizationStyle.RUNTIME
-        return can_do(settings, capabilities, replay_saved=replay)
+        return can_do(settings, capabilities, replay_saved=recipe.style is OptimizationStyle.RUNTIME)
 
-    return refuses if version is None or capabilities is not None else lambda _settings, _recipe: None
+    return refuses
 
 
 def _refuse_hopeless_threads(wish: Wish, phones: Sequence[OnPhone]) -> None:

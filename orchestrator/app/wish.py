@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from android_runner.ort import OrtVersion
 from orchestrator.errors import Problem, UsageError
 from orchestrator.plan.cells import Cell
 from orchestrator.plan.length import TrialLength
 from orchestrator.plan.load import ModelEntry, PlanFile, load_plan, matrix_cells
-from orchestrator.plan.presets import PRESETS, preset_cells, unknown
+from orchestrator.plan.presets import PRESETS, PresetFor, preset_cells, unknown
 
 MODEL_SUFFIXES = (".onnx", ".ort")
 DEFAULT_PRESET = "quick"
@@ -50,9 +51,9 @@ class Wish:
         """What the run is named after: the plan's name, else the preset's."""
         return self.plan.name if self.plan.name != "plan" else self.plan.preset or "plan"
 
-    def cells(self, cores: int) -> list[Cell]:
-        """The cells for a phone with `cores` cores: the preset's first, then the matrix's."""
-        chosen = preset_cells(self.plan.preset, cores) if self.plan.preset else []
+    def cells(self, cores: int, version: OrtVersion | None) -> list[Cell]:
+        """The cells for a phone with `cores` cores and a binary's version: the preset's first, then the matrix's."""
+        chosen = preset_cells(self.plan.preset, PresetFor(cores=cores, version=version)) if self.plan.preset else []
         return list(dict.fromkeys([*chosen, *matrix_cells(self.plan.matrix)]))
 
     def length(self) -> TrialLength:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle
+from android_runner.ort import ExecutionProvider, ModelFormat, OptimizationLevel, OptimizationStyle
 from android_runner.settings import SessionSettings
 from orchestrator.variants.recipe import Recipe
 
@@ -32,7 +32,7 @@ class Cell:
         if self.recipe == ONNX and self.settings == SessionSettings():
             return "default"
         s = self.settings
-        words = [s.provider.value, self.recipe.name]
+        words = [s.provider.value, self.recipe.name, *s.nnapi_flags]
         if s.level is not None:
             words.append(s.level.value if self.recipe == ONNX else f"-o {s.level.value}")
         if s.intra_op_threads is not None:
@@ -60,9 +60,12 @@ def normal_form(cell: Cell) -> Cell:
 
     * `-o` acts on `.onnx`, and on runtime-style ORT format at extended and above (99 is perf_test's default);
     * inter-op threads act only with the parallel executor, which also turns the memory pattern off;
-    * with one thread and no parallel executor there is no pool to spin.
+    * with one thread and no parallel executor there is no pool to spin;
+    * NNAPI's flags are NNAPI's.
     """
     s = cell.settings
+    if s.provider is not ExecutionProvider.NNAPI:
+        s = replace(s, nnapi_flags=())
     if s.level is OptimizationLevel.ALL or cell.recipe.style is OptimizationStyle.FIXED:
         s = replace(s, level=None)
     if s.parallel_executor:

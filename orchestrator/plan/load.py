@@ -21,10 +21,11 @@ import orjson
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from android_runner.ort import ExecutionProvider, OptimizationLevel, OptimizationStyle
+from android_runner.ort import ExecutionProvider, NnapiFlag, OptimizationLevel, OptimizationStyle
 from android_runner.settings import SessionSettings
 from orchestrator.errors import Problem, UsageError
 from orchestrator.plan.cells import ONNX, Cell, ort_recipe
+from orchestrator.plan.nnapi_gates import FlagSet, contradicts
 from orchestrator.plan.presets import PRESETS, unknown
 from orchestrator.variants.recipe import Recipe
 
@@ -36,6 +37,7 @@ RecipeName = Literal[
 ]  # fmt: skip
 RECIPE_NAMES: tuple[str, ...] = get_args(RecipeName)
 LevelName = Literal["disable", "basic", "extended", "layout", "all"]
+FlagName = Literal["fp16", "nchw", "cpu_disabled", "cpu_only"]
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -45,6 +47,7 @@ class Axes:
 
     recipe: list[RecipeName] = Field(default_factory=lambda: ["onnx"])  # type: ignore[arg-type]
     ep: list[str] = Field(default_factory=lambda: ["cpu"])
+    nnapi_flags: list[list[FlagName]] = Field(default_factory=lambda: [[]])  # type: ignore[arg-type]
     level: list[LevelName] = Field(default_factory=list)
     threads: list[Annotated[int, Field(ge=0)]] = Field(default_factory=list)
     inter_op_threads: list[Count] = Field(default_factory=list)
@@ -114,6 +117,13 @@ def parse_plan(data: dict[str, Any], where: str) -> PlanFile:
         for ep in axes.ep
         if ep not in list(ExecutionProvider)
     ]
+    problems += [
+        Problem(
+            f"{where}: matrix[{index}].nnapi_flags", "cpu_disabled and cpu_only contradict each other", "ask for one"
+        )
+        for index, axes in enumerate(plan.matrix)
+        if any(contradicts(map(NnapiFlag, flags)) for flags in axes.nnapi_flags)
+    ]
     if plan.preset and plan.preset not in PRESETS:
         problems.append(unknown("preset", plan.preset, list(PRESETS), f"{where}: preset"))
     if problems:
@@ -160,10 +170,21 @@ def matrix_cells(tables: list[Axes]) -> list[Cell]:
 _UNSET: list[Any] = [None]
 
 
+def _providers(axes: Axes) -> list[tuple[ExecutionProvider, FlagSet]]:
+    """Each execution provider, NNAPI once with each set of flags: the others have none."""
+    sets = [tuple(flag for flag in NnapiFlag if flag in flags) for flags in axes.nnapi_flags]
+    pairs = [
+        (ExecutionProvider(ep), flags)
+        for ep in axes.ep
+        for flags in (sets if ep == ExecutionProvider.NNAPI.value else [()])
+    ]
+    return list(dict.fromkeys(pairs))
+
+
 def _product(axes: Axes) -> Iterator[Cell]:
-    for recipe, ep, level, threads, inter, parallel, spin, arena, pattern, denormals in itertools.product(
+    for recipe, (ep, flags), level, threads, inter, parallel, spin, arena, pattern, denormals in itertools.product(
         axes.recipe,
-        axes.ep,
+        _providers(axes),
         [*axes.level] or _UNSET,
         [*axes.threads] or _UNSET,
         [*axes.inter_op_threads] or _UNSET,
@@ -174,7 +195,8 @@ def _product(axes: Axes) -> Iterator[Cell]:
         axes.denormals_as_zero,
     ):
         settings = SessionSettings(
-            provider=ExecutionProvider(ep),
+            provider=ep,
+            nnapi_flags=flags,
             level=OptimizationLevel(level) if level else None,
             intra_op_threads=threads,
             inter_op_threads=inter,

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from android_runner.facts import PhoneFacts
+from android_runner.ort import ExecutionProvider
 from android_runner.settings import SessionSettings
 from orchestrator.plan.case import Case, Dropped
 from orchestrator.plan.cells import Cell, normal_form
+from orchestrator.plan.nnapi_gates import gate
 from orchestrator.variants.recipe import Model, Recipe, Variant
 
 VariantOf = Callable[[Model, Recipe], Variant | str]
@@ -94,6 +96,8 @@ def pointless(cell: Cell, facts: PhoneFacts) -> str | None:
     for what, count in (("intra-op", s.intra_op_threads), ("inter-op", s.inter_op_threads)):
         if count is not None and count > facts.cores:
             return f"{count} {what} threads: this phone has {facts.cores} cores"
+    if s.provider is ExecutionProvider.NNAPI and (reason := gate(s.nnapi_flags, facts.api_level)) is not None:
+        return reason
     if s.denormals_as_zero and not facts.exec_abis[0].endswith(("x86_64", "x86")):
         return "set_denormal_as_zero acts on x86 only: on ARM it would measure nothing"
     return None

@@ -3,56 +3,99 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
-from android_runner.ort import OptimizationLevel, OptimizationStyle
+from android_runner.ort import ExecutionProvider, NnapiFlag, OptimizationLevel, OptimizationStyle, OrtVersion
 from android_runner.settings import SessionSettings
 from orchestrator.errors import Problem, UsageError
 from orchestrator.plan.cells import ONNX, Cell, ort_recipe
+from orchestrator.plan.nnapi_gates import FlagSet, flag_sets
+from orchestrator.variants.recipe import Recipe
 
-_OPTIMIZED = (
+_LEVELS = (
     OptimizationLevel.BASIC,
     OptimizationLevel.EXTENDED,
     OptimizationLevel.LAYOUT,
     OptimizationLevel.ALL,
 )
+_PLAIN = SessionSettings()
+_NNAPI = SessionSettings(provider=ExecutionProvider.NNAPI)
+_RUNTIME = ort_recipe(OptimizationLevel.ALL, OptimizationStyle.RUNTIME)
+_LAYOUT_SINCE = OrtVersion(1, 8)
+_RUNTIME_SINCE = OrtVersion(1, 11)
 
 
-def _quick(_cores: int) -> list[Cell]:
-    """What the tuning guide compares first, on the CPU: as it is, each fixed level, and runtime style."""
-    plain = SessionSettings()
-    fixed = [Cell(ort_recipe(level), plain) for level in _OPTIMIZED]
-    return [Cell(ONNX, plain), *fixed, Cell(ort_recipe(OptimizationLevel.ALL, OptimizationStyle.RUNTIME), plain)]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresetFor:
+    """What a preset's cells depend on: a phone's cores, and the binary's version (None where nobody knows it)."""
+
+    cores: int
+    version: OrtVersion | None = None
+
+    def since(self, version: OrtVersion) -> bool:
+        """Whether the binary is of this version or later; one of unknown version is taken for a recent one."""
+        return self.version is None or self.version >= version
 
 
-def _cpu(cores: int) -> list[Cell]:
+def _baselines(what: PresetFor) -> list[Cell]:
+    """What an app gets that sets nothing, and the best guess on the CPU: `all`, or `extended` before 1.8.
+
+    All three levels are named: for most models they are one graph, and the one row says so.
+    """
+    levels = _LEVELS[1:] if what.since(_LAYOUT_SINCE) else (OptimizationLevel.EXTENDED,)
+    return [Cell(ONNX, _PLAIN), *(Cell(ort_recipe(level), _PLAIN) for level in levels)]
+
+
+def _nnapi_cells(what: PresetFor, recipes: Sequence[Recipe], flag_sets: Sequence[FlagSet]) -> list[Cell]:
+    usable = [recipe for recipe in recipes if recipe != _RUNTIME or what.since(_RUNTIME_SINCE)]
+    return [Cell(recipe, replace(_NNAPI, nnapi_flags=flags)) for recipe in usable for flags in flag_sets]
+
+
+def _quick(what: PresetFor) -> list[Cell]:
+    """What the tuning guide compares first: NNAPI on basic and on runtime style, with and without FP16, and the CPU."""
+    recipes = (ort_recipe(OptimizationLevel.BASIC), _RUNTIME)
+    return _baselines(what) + _nnapi_cells(what, recipes, ((), (NnapiFlag.FP16,)))
+
+
+def _nnapi(what: PresetFor) -> list[Cell]:
+    """Every valid flag combination on basic, runtime style and `.onnx`, beside the baselines."""
+    recipes = (ort_recipe(OptimizationLevel.BASIC), _RUNTIME, ONNX)
+    return _baselines(what) + _nnapi_cells(what, recipes, flag_sets())
+
+
+def _cpu(what: PresetFor) -> list[Cell]:
     """One factor at a time around the two usual starting points, on the CPU execution provider."""
-    plain = SessionSettings()
     styles = (OptimizationStyle.FIXED, OptimizationStyle.RUNTIME)
-    cells = [Cell(ONNX, plain)]
-    cells += [Cell(ONNX, replace(plain, level=level)) for level in OptimizationLevel]
-    cells += [Cell(ort_recipe(level, style), plain) for style in styles for level in _OPTIMIZED]
+    cells = [Cell(ONNX, _PLAIN)]
+    cells += [Cell(ONNX, replace(_PLAIN, level=level)) for level in OptimizationLevel]
+    cells += [Cell(ort_recipe(level, style), _PLAIN) for style in styles for level in _LEVELS]
     best = ort_recipe(OptimizationLevel.ALL)
-    threads = sorted({count for count in (1, 2, 4, cores) if count <= cores})
-    cells += [Cell(best, replace(plain, intra_op_threads=count)) for count in threads]
+    threads = sorted({count for count in (1, 2, 4, what.cores) if count <= what.cores})
+    cells += [Cell(best, replace(_PLAIN, intra_op_threads=count)) for count in threads]
     cells += [
-        Cell(best, replace(plain, parallel_executor=True)),
-        Cell(best, replace(plain, spinning=False)),
-        Cell(best, replace(plain, arena=False)),
-        Cell(best, replace(plain, memory_pattern=False)),
-        Cell(best, replace(plain, denormals_as_zero=True)),
+        Cell(best, replace(_PLAIN, parallel_executor=True)),
+        Cell(best, replace(_PLAIN, spinning=False)),
+        Cell(best, replace(_PLAIN, arena=False)),
+        Cell(best, replace(_PLAIN, memory_pattern=False)),
+        Cell(best, replace(_PLAIN, denormals_as_zero=True)),
     ]
     return cells
 
 
-PRESETS: dict[str, Callable[[int], list[Cell]]] = {"quick": _quick, "cpu": _cpu}
+def _full(what: PresetFor) -> list[Cell]:
+    """Everything that the other presets have, and NNAPI on every level besides."""
+    levels = [ort_recipe(level) for level in _LEVELS[1:]]
+    return list(dict.fromkeys([*_cpu(what), *_nnapi(what), *_nnapi_cells(what, levels, flag_sets())]))
 
 
-def preset_cells(name: str, cores: int) -> list[Cell]:
-    """The cells of a preset on a phone with `cores` cores. Raises UsageError for a name that is none."""
+PRESETS: dict[str, Callable[[PresetFor], list[Cell]]] = {"quick": _quick, "nnapi": _nnapi, "cpu": _cpu, "full": _full}
+
+
+def preset_cells(name: str, what: PresetFor) -> list[Cell]:
+    """The cells of a preset. Raises UsageError for a name that is none."""
     try:
-        return PRESETS[name](cores)
+        return PRESETS[name](what)
     except KeyError:
         raise UsageError(unknown("preset", name, list(PRESETS))) from None
 

@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from android_runner.ort import OptimizationLevel, OptimizationStyle
+from android_runner.ort import NnapiFlag, OptimizationLevel, OptimizationStyle, OrtVersion
 from android_runner.settings import SessionSettings
 from orchestrator.errors import UsageError
 from orchestrator.plan.cells import ONNX, Cell, normal_form, ort_recipe
 from orchestrator.plan.length import Calibration, TrialLength, iterations_for, next_calibration
 from orchestrator.plan.load import matrix_cells, parse_plan
-from orchestrator.plan.presets import preset_cells
+from orchestrator.plan.nnapi_gates import FlagSet, flag_sets, gate
+from orchestrator.plan.presets import PRESETS, PresetFor, preset_cells
 
 ALL = ort_recipe(OptimizationLevel.ALL)
 RUNTIME = ort_recipe(OptimizationLevel.ALL, OptimizationStyle.RUNTIME)
@@ -65,18 +66,66 @@ def test_settings_that_act_do(one: Cell, other: Cell) -> None:
     assert normal_form(one) != normal_form(other)
 
 
+def rows(name: str, version: OrtVersion | None = None) -> list[str]:
+    return [cell.row for cell in preset_cells(name, PresetFor(cores=8, version=version))]
+
+
 def test_presets_hold_each_cell_once_and_no_more_threads_than_cores() -> None:
-    for name in ("quick", "cpu"):
+    for name in PRESETS:
         for cores in (1, 3, 8):
-            cells = preset_cells(name, cores)
+            cells = preset_cells(name, PresetFor(cores=cores))
             assert len(set(cells)) == len(cells)
             assert cells[0].row == "default"
             assert max(cell.settings.intra_op_threads or 0 for cell in cells) <= cores
 
 
+def test_quick_is_what_the_tuning_guide_compares_first() -> None:
+    assert rows("quick") == [
+        "default", "cpu extended", "cpu layout", "cpu all",
+        "nnapi basic", "nnapi basic fp16", "nnapi all runtime", "nnapi all runtime fp16",
+    ]  # fmt: skip
+    assert "nnapi all runtime" in rows("quick", OrtVersion(1, 11))
+    assert rows("quick", OrtVersion(1, 10))[1:] == [
+        "cpu extended", "cpu layout", "cpu all", "nnapi basic", "nnapi basic fp16",
+    ]  # fmt: skip
+    assert rows("quick", OrtVersion(1, 7)) == ["default", "cpu extended", "nnapi basic", "nnapi basic fp16"]
+
+
+def test_nnapi_has_all_twelve_flag_sets_on_three_kinds_of_variant() -> None:
+    assert len(flag_sets()) == len(set(flag_sets())) == 12
+    found = rows("nnapi")
+    for recipe in ("basic", "all runtime", "onnx"):
+        assert len([row for row in found if row.startswith(f"nnapi {recipe}")]) == 12
+    assert "nnapi basic fp16 nchw cpu_disabled" in found
+    assert set(found) < set(rows("full"))
+
+
+@pytest.mark.parametrize(
+    ("api_level", "stay"),
+    [(26, []), (27, [()]), (28, [(), (NnapiFlag.FP16,)]), (29, flag_sets()), (34, flag_sets())],
+)
+def test_flag_sets_that_mean_nothing_at_an_api_level_are_dropped_with_a_reason(
+    api_level: int, stay: list[FlagSet]
+) -> None:
+    reasons = {flags: gate(flags, api_level) for flags in flag_sets()}
+    assert [flags for flags, reason in reasons.items() if reason is None] == stay
+    for flags, reason in reasons.items():
+        assert reason is None or str(api_level) in reason or any(flag in reason for flag in flags)
+
+
 def test_an_unknown_preset_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="did you mean 'quick'"):
-        preset_cells("quik", 4)
+        preset_cells("quik", PresetFor(cores=4))
+
+
+def test_flags_belong_to_nnapi_alone() -> None:
+    axes = {"ep": ["cpu", "nnapi"], "nnapi_flags": [[], ["cpu_only", "fp16"]]}
+    cells = matrix_cells(parse_plan({"matrix": [axes]}, "p").matrix)
+    assert [cell.row for cell in cells] == ["default", "nnapi onnx", "nnapi onnx fp16 cpu_only"]
+    with pytest.raises(UsageError, match="contradict"):
+        parse_plan({"matrix": [{"ep": ["nnapi"], "nnapi_flags": [["cpu_only", "cpu_disabled"]]}]}, "p")
+    plain, flagged = SessionSettings(), SessionSettings(nnapi_flags=(NnapiFlag.FP16,))
+    assert normal_form(Cell(ALL, plain)) == normal_form(Cell(ALL, flagged))
 
 
 def test_a_plan_names_every_problem_with_its_place() -> None:
