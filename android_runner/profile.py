@@ -57,11 +57,12 @@ class Battery:
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)
 class NnapiDevice:
-    """An NNAPI driver as the device names it; `kind` is NNAPI's device type."""
+    """An NNAPI driver as the device names it; `kind` is NNAPI's device type, `lacks` ONNX operators it can't run."""
 
     name: str = _Text()
     kind: str = Field(pattern=r"^(cpu|gpu|accelerator|other)$")
     feature_level: int = Field(ge=27)
+    lacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)
@@ -170,6 +171,9 @@ def _contradictions(profile: DeviceProfile) -> list[str]:
     found += [f"properties.{key}: not a property's name" for key in bad]
     bad = [zone for zone in profile.zones_c if not re.fullmatch(r"[A-Za-z0-9._ -]{1,60}", zone)]
     found += [f"zones_c.{zone}: not a thermal zone's name" for zone in bad]
+    for index, device in enumerate(profile.nnapi_devices):
+        bad = [word for word in device.lacks if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]{0,60}", word)]
+        found += [f"nnapi_devices[{index}].lacks: {word!r} is no ONNX operator's name" for word in bad]
     bad = [tool for tool in profile.missing_tools if not re.fullmatch(r"[A-Za-z0-9._\[-]{1,40}", tool)]
     found += [f"missing_tools: {tool!r} is no command's name" for tool in bad]
     return found

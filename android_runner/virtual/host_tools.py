@@ -10,6 +10,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from android_runner.virtual.platform_file import find_preparing
+
 _ANDROID_TOOLS = """
 [ base64 basename cal cat chgrp chmod chown cksum clear cmp comm cp cpio cut date dd df diff dirname dmesg du echo egrep
 env expand expr fallocate false fgrep file find flock free getconf grep groups gunzip gzip head hostname id ifconfig
@@ -71,10 +73,15 @@ def exec_abi() -> str:
 
 
 def library_folders() -> list[Path]:
-    """Host folders beyond `/usr` that programs pushed to a confined phone need: `/lib*`, `/bin`, our interpreter."""
+    """Host folders beyond `/usr` that programs on a confined phone need, none inside of another.
+
+    `/lib*`, `/bin`, our interpreter, and what preparing a model for the phone's NNAPI imports.
+    """
     top = [Path("/") / name for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32")]
     found = [path for path in top if path.is_dir()]
     base = Path(os.path.realpath(sys.base_prefix))
-    if base != Path("/") and not base.is_relative_to("/usr"):
-        found.append(base)
+    preparing = find_preparing()
+    for folder in (base, *(preparing.folders if preparing is not None else ())):
+        if folder != Path("/") and not any(folder.is_relative_to(other) for other in (Path("/usr"), *found)):
+            found.append(folder)
     return found

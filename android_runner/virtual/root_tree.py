@@ -11,6 +11,7 @@ from pathlib import Path
 from android_runner.profile import DeviceProfile
 from android_runner.virtual.host_tools import HostTools, android_tools, library_folders
 from android_runner.virtual.identity import BOOT_ID, Standing, properties, state_files, state_links
+from android_runner.virtual.platform_file import PLATFORM_FILE, find_preparing, platform_text
 from android_runner.virtual.slots import write_launcher
 
 PROPERTY_DIR = "dev/__properties__"
@@ -22,7 +23,8 @@ OVERLAYS = ("proc/cpuinfo", "proc/meminfo", BOOT_ID)
 _SCRIPTS = ("getprop", "setprop", "dumpsys", "settings", "log", "logcat", "reboot", "getenforce")
 _FOLDERS = (
     "data/local/tmp", "data/system", "storage/emulated/0", "system/bin", "system/xbin", "vendor/bin", "dev/orch",
-    PROPERTY_DIR, "proc/sys/kernel/random", "sys", "etc", "usr", "tmp", ".old", "mnt/orch-slots",
+    "data/vendor/nnapi-cache", "vendor/etc", PROPERTY_DIR, "proc/sys/kernel/random", "sys", "etc", "usr", "tmp", ".old",
+    "mnt/orch-slots",
     "data/system/settings/global", "data/system/settings/system", "data/system/settings/secure",
 )  # fmt: skip
 _PASSED_PROC = ("uptime", "loadavg", "stat", "version", "self", "mounts", "filesystems")
@@ -40,6 +42,9 @@ class RootTree:
     def build(self, standing: Standing, slots_dir: Path) -> None:
         """Write everything that does not change with a boot; what the user has put under `/data` stays."""
         confined = standing.confinement == "namespace"
+        for closed in ("data", "data/local"):
+            if (self.root / closed).is_dir():  # as an earlier build has left it
+                (self.root / closed).chmod(0o751)
         for name in _FOLDERS:
             (self.root / name).mkdir(parents=True, exist_ok=True)
         _link(self.root / "sdcard", "/storage/emulated/0")
@@ -48,6 +53,7 @@ class RootTree:
         self._build_properties(properties(self._profile, standing))
         (self.root / "data/system/log").touch()
         self._build_etc()
+        _write(self.root / PLATFORM_FILE, platform_text(self._profile, find_preparing()))
         if confined:
             self._build_mount_points()
         else:

@@ -26,6 +26,10 @@ MODULES = (
     "tensorproto",
     "inputs",
     "measuring",
+    "phone",
+    "nnapi_trace",
+    "nnapi_store",
+    "nnapi",
     "main",
 )
 

@@ -20,6 +20,7 @@ from android_runner.virtual.perf_test.standin.failure import DiesBySegfault, Per
 from android_runner.virtual.perf_test.standin.inputs import NoData, check_config, generate, load, model_name
 from android_runner.virtual.perf_test.standin.measuring import NS, RunFailed, Runner, serialize, summary
 from android_runner.virtual.perf_test.standin.model_file import check_model, parse_failure
+from android_runner.virtual.perf_test.standin.nnapi import Nnapi, is_own_line
 from android_runner.virtual.perf_test.standin.options import Options, Usage, parse
 from android_runner.virtual.perf_test.standin.ortapi import (
     INVALID_PROTOBUF,
@@ -32,6 +33,7 @@ from android_runner.virtual.perf_test.standin.ortapi import (
     SessionOptions,
 )
 from android_runner.virtual.perf_test.standin.output import STDERR, Output, number, write_all
+from android_runner.virtual.perf_test.standin.phone import Phone, find_phone
 
 FAILED = 255
 LOADER_FAILED = 127
@@ -111,15 +113,18 @@ class _Configuration:
             self._output.line(f"Overriding dimension with {kind}, {name}, to {value}")
 
 
-def _create_session(api: Api, env: c_void_p, options: Options, output: Output, dialect: Dialect) -> Session:
-    if options.provider not in ("cpu", "openvino"):
+def _create_session(
+    api: Api, env: c_void_p, options: Options, output: Output, dialect: Dialect, nnapi: Nnapi | None
+) -> Session:
+    if options.provider not in ("cpu", "openvino") and nnapi is None:
         raise PerfTestError(dialect.providers_not_built[options.provider])
     session_options = _Configuration(api, options, output).session_options()
+    path = options.model if nnapi is None else nnapi.before_session(options)
     if options.provider == "openvino":
         raise PerfTestError(dialect.providers_not_built[options.provider])
-    model: str | bytes = options.model
+    model: str | bytes = path
     if "l" in options.flags:
-        with open(options.model, "rb", buffering=0) as file:
+        with open(path, "rb", buffering=0) as file:
             model = file.readall()
     try:
         session = Session(api, env, model, session_options)
@@ -131,7 +136,29 @@ def _create_session(api: Api, env: c_void_p, options: Options, output: Output, d
     for at in range(len(session.output_names)):
         if session.output_type(at) is None:
             raise DiesBySegfault
+    if nnapi is not None:
+        nnapi.after_session()
     return session
+
+
+def _end_session(session: Session, options: Options, nnapi: Nnapi | None) -> None:
+    if nnapi is not None and options.profile_prefix:
+        nnapi.finish_trace(session.end_profiling())
+    session.release()
+
+
+def _environment(api: Api, options: Options, phone: Phone | None) -> c_void_p:
+    """On Android the log goes to logcat, elsewhere to stderr."""
+    level = LOG_VERBOSE if "v" in options.flags else LOG_WARNING
+    if phone is None:
+        return api.environment(level)
+    to_logcat = phone.log
+
+    def sink(severity: str, logger: str, location: str, text: str) -> None:
+        if options.provider != "nnapi" or not is_own_line(location, text):
+            to_logcat(severity, logger, location, text)
+
+    return api.logging_environment(level, sink)
 
 
 def _measure(api: Api, session: Session, session_s: float, options: Options, output: Output) -> int:
@@ -157,10 +184,14 @@ def _measure(api: Api, session: Session, session_s: float, options: Options, out
 
 
 def _run(api: Api, options: Options, output: Output, dialect: Dialect) -> int:
-    env = api.environment(LOG_VERBOSE if "v" in options.flags else LOG_WARNING)
+    phone = find_phone()
+    if phone is not None:
+        phone.adapt(options)
+    env = _environment(api, options, phone)
     check_model(options.model, dialect)
+    nnapi = Nnapi(phone, options, dialect) if phone is not None and options.provider == "nnapi" else None
     start = perf_counter_ns()
-    session = _create_session(api, env, options, output, dialect)
+    session = _create_session(api, env, options, output, dialect, nnapi)
     session_s = (perf_counter_ns() - start) / NS
     try:
         if "n" in options.flags:
@@ -169,9 +200,9 @@ def _run(api: Api, options: Options, output: Output, dialect: Dialect) -> int:
         else:
             status = _measure(api, session, session_s, options, output)
     except PerfTestError:
-        session.release()
+        _end_session(session, options, nnapi)
         raise
-    session.release()
+    _end_session(session, options, nnapi)
     return status
 
 

@@ -42,6 +42,8 @@ class Options:
         self.optimized_path = ""
         self.affinities = ""
         self.custom_ops = ""
+        self.provider_options = ""
+        """As `-i` has it."""
         self.dims_by_name: dict[str, int] = {}
         self.dims_by_denotation: dict[str, int] = {}
         self.config: dict[str, str] = {}
@@ -227,8 +229,12 @@ def _custom_ops(options: Options, value: str, dialect: Dialect) -> None:
     options.custom_ops = value
 
 
+def _provider_options(options: Options, value: str, dialect: Dialect) -> None:
+    options.provider_options = value
+
+
 def _ignored(options: Options, value: str, dialect: Dialect) -> None:
-    """-d is CUDA's; -i is read by providers that this build has not got."""
+    """-d is CUDA's."""
 
 
 def _dim(text: str, into: dict[str, int]) -> None:
@@ -266,7 +272,7 @@ _WITH_VALUE = {
     "d": _ignored,
     "o": _level,
     "u": _optimized,
-    "i": _ignored,
+    "i": _provider_options,
     "f": _dim_name,
     "F": _dim_denotation,
     "S": _seed,

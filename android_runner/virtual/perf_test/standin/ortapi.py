@@ -7,6 +7,7 @@ header since 1.8, so one program serves every onnxruntime from 1.17 (`API_VERSIO
 from __future__ import annotations
 
 import ctypes
+from _collections_abc import Callable  # `collections` would load more than is needed
 from ctypes import byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
 from android_runner.virtual.perf_test.standin.failure import PerfTestError
@@ -17,6 +18,7 @@ API_VERSION = 17
 _GET_ERROR_CODE = 1
 _GET_ERROR_MESSAGE = 2
 _CREATE_ENV = 3
+_CREATE_ENV_WITH_CUSTOM_LOGGER = 4
 _CREATE_SESSION = 7
 _CREATE_SESSION_FROM_ARRAY = 8
 _RUN = 9
@@ -51,6 +53,7 @@ _DEFAULT_ALLOCATOR = 78
 _ADD_DIMENSION_BY_DENOTATION = 79
 _RELEASE_STATUS = 93
 _RELEASE_SESSION = 95
+_SESSION_END_PROFILING = 110
 _ADD_DIMENSION_BY_NAME = 124
 _ADD_CONFIG_ENTRY = 130
 
@@ -59,6 +62,8 @@ LOG_WARNING = 2
 INVALID_PROTOBUF = 7
 
 _Function = ctypes.CFUNCTYPE(c_void_p)
+_Logging = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p, c_char_p, c_char_p)
+_SEVERITIES = "VIWEF"
 
 
 class LibraryMissing(Exception):
@@ -105,6 +110,7 @@ class Api:
         self._message_function = ctypes.CFUNCTYPE(c_char_p)(self._table[_GET_ERROR_MESSAGE])
         self._allocator = c_void_p()
         self.call(_DEFAULT_ALLOCATOR, byref(self._allocator))
+        self._logging: ctypes._CFunctionType | None = None
         self._memory = c_void_p()
         self.call(_CREATE_CPU_MEMORY_INFO, c_int(0), c_int(0), byref(self._memory))
 
@@ -130,6 +136,19 @@ class Api:
         """An `OrtEnv` whose log lines carry the id `Default`."""
         env = c_void_p()
         self.call(_CREATE_ENV, c_int(log_level), c_char_p(b"Default"), byref(env))
+        return env
+
+    def logging_environment(self, log_level: int, sink: Callable[[str, str, str, str], None]) -> c_void_p:
+        """The same with `sink` in place of stderr; it gets severity letter, logger id, location, text on any thread."""
+
+        def log(_: object, severity: int, __: bytes, logger: bytes, location: bytes, text: bytes) -> None:
+            words = [(part or b"").decode("utf-8", "surrogateescape") for part in (logger, location, text)]
+            sink(_SEVERITIES[severity], *words)
+
+        self._logging = _Logging(log)
+        env = c_void_p()
+        level = c_int(log_level)
+        self.call(_CREATE_ENV_WITH_CUSTOM_LOGGER, self._logging, None, level, c_char_p(b"Default"), byref(env))
         return env
 
     def tensor_over(self, buffer: ctypes.Array[ctypes.c_char], n_bytes: int, dims: list[int], element: int) -> c_void_p:
@@ -290,6 +309,12 @@ class Session:
     def error(self, status: int) -> OrtError:
         """The exception for what `run_function` returned."""
         return self._api.error(status)
+
+    def end_profiling(self) -> str:
+        """Write the trace now and return its path."""
+        path = c_char_p()
+        self._api.call(_SESSION_END_PROFILING, self._pointer, self._api._allocator, byref(path))
+        return (path.value or b"").decode("utf-8", "surrogateescape")
 
     def release(self) -> None:
         """End the session; a trace is written now."""

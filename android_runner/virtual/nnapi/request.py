@@ -1,0 +1,60 @@
+"""What the stand-in asks of the preparing process, as JSON in a file: `request.json`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from android_runner.nnapi.target import NnapiDevice, NnapiTarget
+from android_runner.ort import NnapiFlag
+from android_runner.virtual.nnapi.source import LoadSettings
+
+NAME = "request.json"
+
+
+@dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid"))
+class Request:
+    """`flags` are perf_test's words; `devices` are (name, kind, feature level, lacking operators).
+
+    `model_hash` (a number as text) goes into the names of the partitions. The rest is as in `LoadSettings`.
+    """
+
+    model: str
+    model_hash: str
+    api_level: int
+    flags: tuple[str, ...]
+    devices: tuple[tuple[str, str, int, tuple[str, ...]], ...]
+    level: int
+    dims_by_name: dict[str, int]
+    dims_by_denotation: dict[str, int]
+    config: dict[str, str]
+    custom_ops: str
+
+    @property
+    def target(self) -> NnapiTarget:
+        """As the claim rules want it."""
+        return NnapiTarget(
+            api_level=self.api_level,
+            flags=frozenset(flag for flag in NnapiFlag if flag.perf_test_word in self.flags),
+            devices=tuple(
+                NnapiDevice(name, kind, level, frozenset(lacks)) for name, kind, level, lacks in self.devices
+            ),
+        )
+
+    @property
+    def settings(self) -> LoadSettings:
+        """As loading wants it."""
+        return LoadSettings(
+            level=self.level,
+            dims_by_name=self.dims_by_name,
+            dims_by_denotation=self.dims_by_denotation,
+            config=self.config,
+            custom_ops=self.custom_ops,
+        )
+
+
+def read_request(folder: Path) -> Request:
+    """Read `request.json` in a folder; raise pydantic's ValidationError or OSError."""
+    return TypeAdapter(Request).validate_json((folder / NAME).read_bytes())
