@@ -5,12 +5,12 @@ from __future__ import annotations
 import getpass
 import secrets
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from android_runner.capabilities import Capabilities
 from android_runner.facts import PhoneFacts
-from android_runner.ort import OrtVersion
+from android_runner.ort import ExecutionProvider, OrtVersion
 from android_runner.phone.listing import script_digest
 from orchestrator import __version__
 from orchestrator.app.binary import Tool
@@ -23,10 +23,14 @@ from orchestrator.errors import Problem, UsageError
 from orchestrator.farm.kit import Materials
 from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
+from orchestrator.plan.case import Case
 from orchestrator.plan.matrix import merge_by_phone
 from orchestrator.plan.order import trials_of
+from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.records import PhoneRecord, RunContents, RunRecord, VariantRecord
+from orchestrator.variants.claim_shelf import claim_graphs
 from orchestrator.variants.recipe import Variant
+from orchestrator.variants.shelf import Shelf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,10 +100,13 @@ def _contents(ready: Ready, run_id: str, seed: int, site: Site) -> tuple[RunCont
         command=ready.command,
     )
     built = _built(ready.workshop)
+    graphs = _claim_graphs(cases, built, site.home)
     contents = RunContents(
         run=_run_record(ready, run_id, kept, site),
         phones=tuple(_phone_record(phone) for phone, _ in ready.phones),
-        variants=tuple(variant_record(built[one]) for one in dict.fromkeys(case.variant_id for case in cases)),
+        variants=tuple(
+            variant_record(built[one], graphs.get(one, "")) for one in dict.fromkeys(case.variant_id for case in cases)
+        ),
         cases=cases,
         trials=tuple(
             trial
@@ -143,8 +150,21 @@ def _phone_record(phone: Phone) -> PhoneRecord:
     return PhoneRecord(phone=phone.facts.identity, label=phone.label, serial=str(phone.seen.serial), facts=phone.facts)
 
 
-def variant_record(variant: Variant) -> VariantRecord:
-    """A variant as the ledger keeps it."""
+def _claim_graphs(cases: Sequence[Case], built: Mapping[str, Variant], home: Home) -> dict[str, str]:
+    """Evidence by variant id: what NNAPI's claim rules need to know of the variants, where a case asks for NNAPI.
+
+    A variant that can't be described has none; that costs its prediction, not its measurement.
+    """
+    if not any(case.settings.provider is ExecutionProvider.NNAPI for case in cases):
+        return {}
+    variants = [built[variant_id] for variant_id in dict.fromkeys(case.variant_id for case in cases)]
+    evidence = EvidenceStore(home.root)
+    found = claim_graphs(variants, Shelf(home.shelf))
+    return {one: evidence.keep_bytes(text.encode()) for one, text in found.items() if isinstance(text, str)}
+
+
+def variant_record(variant: Variant, claim_graph: str = "") -> VariantRecord:
+    """A variant as the ledger keeps it; `claim_graph` is evidence."""
     return VariantRecord(
         variant_id=variant.variant_id,
         model_name=variant.model.name,
@@ -159,4 +179,5 @@ def variant_record(variant: Variant) -> VariantRecord:
         build_s=variant.build_s,
         nodes_before=variant.operators_before,
         nodes_after=variant.operators_after,
+        claim_graph=claim_graph,
     )

@@ -142,6 +142,7 @@ _SETTINGS: Columns = {
     "arena": _C("", "whether the memory arena is used", "flag"),
     "memory_pattern": _C("", "whether memory patterns are used", "flag"),
     "denormals_as_zero": _C("", "whether denormal numbers are taken as zero", "flag"),
+    "nnapi_flags": _C("", "flags of NNAPI's execution provider asked for", "list"),
     "config": _C("", "further session config entries asked for", "list"),
     "in_force": _C("", "the settings that the runtime said it had set", "list"),
 }
@@ -256,6 +257,26 @@ OPERATORS: Columns = {
     "complete": _C("", "whether the whole trace was there and understood", "flag"),
 }
 
+PREDICTIONS: Columns = {
+    "run": _RUN,
+    "phone": _PHONE,
+    "label": _LABEL,
+    "api_level": _C("", "Android's API level", "int"),
+    "model": _MODEL,
+    "variant": _C("", "digest of model, recipe and converter"),
+    "recipe": _C("", "how the variant was made: onnx, all, basic runtime"),
+    "nnapi_flags": _C("", "flags of NNAPI's execution provider", "list"),
+    "feature_level": _C("", "NNAPI's feature level that the rules were asked with", "int"),
+    "nodes": _C("", "nodes of the graph that the runtime asks about", "int"),
+    "nodes_claimed": _C("", "nodes that NNAPI should take", "int"),
+    "partitions": _C("", "pieces that they make", "int"),
+    "partition_operators": _C("", "the operators of each piece", "list"),
+    "multiply_adds": _C("", "multiply-adds of one run of the whole graph; missing where a shape is not known", "int"),
+    "multiply_adds_claimed": _C("", "those in nodes that NNAPI should take", "int"),
+    "not_taken": _C("", "operator, reason and number of nodes that stay on the CPU", "list"),
+    "not_checked": _C("", "nodes of which no rule here says anything", "int"),
+}
+
 COLUMNS: Mapping[str, Columns] = {
     "runs": RUNS,
     "phones": PHONES,
@@ -264,6 +285,7 @@ COLUMNS: Mapping[str, Columns] = {
     "attempts": ATTEMPTS,
     "iterations": ITERATIONS,
     "operators": OPERATORS,
+    "predictions": PREDICTIONS,
     "dropped": DROPPED,
 }
 """frame -> column -> (unit, meaning, kind)"""

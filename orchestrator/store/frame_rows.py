@@ -37,7 +37,7 @@ _VARIANT_CELLS = (
 )  # fmt: skip
 _SETTING_CELLS = (
     "intra_op_threads", "inter_op_threads", "parallel_executor", "spinning", "arena", "memory_pattern",
-    "denormals_as_zero", "config",
+    "denormals_as_zero", "nnapi_flags", "config",
 )  # fmt: skip
 _ATTEMPT_CELLS = (
     "phone", "fingerprint", "virtual", "tuned", "purpose", "round", "position", "number", "iterations_asked",

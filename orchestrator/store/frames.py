@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 
 from android_runner.errors import ReportUnreadable
+from android_runner.nnapi.graph import Graph
+from android_runner.nnapi.notation import graph_from_text
 from android_runner.perf_report import MAX_STDOUT_BYTES, Latencies, iteration_lines
 from android_runner.result_file import MAX_RESULT_FILE_BYTES, parse_result_file
 from android_runner.trace import TraceTable, operators, read_trace_chunks
@@ -24,9 +26,11 @@ from orchestrator.store.columns import COLUMNS, ITERATIONS, OPERATORS, ColumnMea
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frame_rows import Cells, RunRows, dropped_cells, phone_cells, run_cells, variant_cells
 from orchestrator.store.ledger import FILE_NAME, Ledger
+from orchestrator.store.predicted import predicted_cells
 from orchestrator.store.records import AttemptRecord, RunContents, RunSummary, TrialRow
 
 RESULT_FILE = "result.csv"
+MAX_CLAIM_GRAPH_BYTES = 256 * 1024 * 1024
 _TRACE_CHUNK_BYTES = 1024 * 1024
 _DTYPES = {"text": "string", "int": "Int64", "float": "float64", "flag": "boolean"}
 
@@ -138,6 +142,27 @@ class RunFrames:
                     for one in operators(table)
                 ]
         return _frame("operators", rows)
+
+    @cached_property
+    def predictions(self) -> pd.DataFrame:
+        """One row a phone, variant and set of NNAPI flags: what NNAPI should take, by the rules of today."""
+        return _frame("predictions", predicted_cells(self._contents, self._claim_graphs()))
+
+    def _claim_graphs(self) -> dict[str, Graph]:
+        """The graphs that the run kept, by variant id; twins share one."""
+        by_digest: dict[str, Graph] = {}
+        found: dict[str, Graph] = {}
+        for variant in self._contents.variants:
+            digest = variant.claim_graph
+            if not digest:
+                continue
+            if digest not in by_digest:
+                try:
+                    by_digest[digest] = graph_from_text(self._evidence.read(digest, MAX_CLAIM_GRAPH_BYTES))
+                except ValueError as error:
+                    raise StoreError(f"variant {variant.recipe} of {variant.model_name}: {error}") from error
+            found[variant.variant_id] = by_digest[digest]
+        return found
 
     def _head(self, attempt: AttemptRecord, columns: Mapping[str, ColumnMeaning]) -> Cells:
         """The columns that say of which attempt a row is."""

@@ -70,6 +70,8 @@ class VariantRecord:
     build_s: float
     nodes_before: tuple[tuple[str, int], ...]
     nodes_after: tuple[tuple[str, int], ...]
+    claim_graph: str = ""
+    """Evidence: nodes and shapes for NNAPI's claim rules (`android_runner.nnapi.notation`); empty where not asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
     <shelf>/variants/<variant_id>/variant.json     what was asked, graph digest, sha256, operators, sizes
     <shelf>/variants/<variant_id>/files/model.ort  (or model.onnx and its external data)
     <shelf>/models/<digest>.json                   what is known of a model with these bytes
+    <shelf>/graphs/<format>-<graph digest>.json    nodes and shapes, for NNAPI's claim rules (`claim_shelf`)
     <shelf>/seen/<digest of a path>.json           which bytes lay there, by size, times and inode
     <shelf>/locks/<variant_id>.lock                flock: one process builds, the others wait
     <shelf>/tmp/                                   builds under way; left-overs go when the same is built again
@@ -244,11 +245,16 @@ def _stamps(path: Path, external: tuple[str, ...] | list[str]) -> list[list[int]
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Write a JSON file so that readers see the old one or the new one, never a part. Raises OSError."""
+    write_whole(path, json.dumps(data, indent=1))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that readers see the old one or the new one, never a part. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            json.dump(data, stream, indent=1)
+            stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(name, path)

@@ -18,6 +18,7 @@ from orchestrator.digest import canonical
 from orchestrator.errors import FarmError, VariantError
 from orchestrator.variants import notation
 from orchestrator.variants.build import build
+from orchestrator.variants.claim_shelf import do_claim_graph
 from orchestrator.variants.converter import converter_version, runtime
 from orchestrator.variants.shelf import Shelf, variant_id_of
 
@@ -33,7 +34,8 @@ def serve(jobs: TextIO, answers: TextIO) -> None:
     """Answer each job line with `{"error": null}` or `{"error": "why"}`."""
     for line in jobs:
         try:
-            do(json.loads(line))
+            job = json.loads(line)
+            do_claim_graph(job) if "claim_graph" in job else do(job)
             error = None
         except (FarmError, OSError) as problem:
             error = str(problem) or type(problem).__name__

@@ -1,0 +1,53 @@
+"""A variant as NNAPI's claim rules look at it: nodes and shapes, as the phone's runtime has them when it asks.
+
+For `.onnx` that is the graph after the optimizations of level basic, for `.ort` the graph as it is. The shapes come
+from a session that has every tensor as an output; nothing is run.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from android_runner.nnapi.from_onnx import graph_of
+from android_runner.nnapi.graph import Graph
+from android_runner.nnapi.shapes import expose_all, types_of
+from android_runner.ort import ModelFormat
+from orchestrator.errors import VariantError
+from orchestrator.variants.converter import converter_version, runtime, runtime_errors, runtime_words
+
+MAX_BYTES = 2**31 - 2**20
+"""What a protobuf message may have, and some room for names."""
+
+
+def claim_graph(path: Path, format_: ModelFormat) -> Graph:
+    """The graph of a variant's file. Raises VariantError where onnxruntime refuses it, or it is over 2 GB."""
+    import onnx  # noqa: PLC0415 - a third of a second
+
+    ort = runtime()
+    level = "ORT_ENABLE_BASIC" if format_ is ModelFormat.ONNX else "ORT_DISABLE_ALL"
+    try:
+        with tempfile.TemporaryDirectory(prefix="orch-graph-") as folder:
+            plain = Path(folder) / "plain.onnx"
+            _session(ort, str(path), level, save_as=plain)
+            plain_bytes = plain.stat().st_size
+            model = onnx.load(plain)
+        if plain_bytes >= MAX_BYTES:
+            raise VariantError(f"{path.name}: {plain_bytes} bytes; NNAPI's claim is told of models below 2 GB only")
+        added = expose_all(model)
+        outputs = _session(ort, model.SerializeToString(), "ORT_DISABLE_ALL").get_outputs()
+        del model.graph.output[len(model.graph.output) - len(added) :]
+        return graph_of(model, types_of(outputs))
+    except runtime_errors() as error:
+        raise VariantError(f"{path.name}: onnxruntime {converter_version()}: {runtime_words(error)}") from error
+
+
+def _session(ort: Any, model: str | bytes, level: str, save_as: Path | None = None) -> Any:
+    options = ort.SessionOptions()
+    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
+    options.intra_op_num_threads = 1
+    if save_as is not None:
+        options.optimized_model_filepath = str(save_as)
+        options.add_session_config_entry("session.save_model_format", "ONNX")
+    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])

@@ -1,0 +1,58 @@
+"""The graphs of variants as NNAPI's claim rules see them, kept on the shelf.
+
+They lie in `<shelf>/graphs`, named after format and graph digest, so that twins share one. The workers that build
+variants make them, when somebody asks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from android_runner.nnapi.notation import graph_to_text
+from android_runner.ort import ModelFormat
+from orchestrator.errors import VariantError
+from orchestrator.variants.claim_graph import claim_graph
+from orchestrator.variants.crew import do_jobs
+from orchestrator.variants.recipe import Variant
+from orchestrator.variants.shelf import Shelf, write_whole
+
+RULES = 1
+"""Counts up when the same file is described in another way."""
+
+
+def claim_graphs(variants: Sequence[Variant], shelf: Shelf) -> dict[str, str | VariantError]:
+    """By variant id the graph as `android_runner.nnapi.notation` writes it, or why there is none."""
+    places = {variant.variant_id: _place(variant, shelf) for variant in variants}
+    jobs = {
+        str(places[variant.variant_id]): {
+            "claim_graph": os.fspath(places[variant.variant_id].absolute()),
+            "path": os.fspath(variant.path.absolute()),
+            "format": variant.recipe.format.value,
+        }
+        for variant in variants
+        if not places[variant.variant_id].is_file()
+    }
+    problems: dict[str, str] = {}
+    with contextlib.closing(do_jobs(jobs, os.cpu_count() or 1)) as outcomes:
+        problems = {place: error for place, error in outcomes if error is not None}
+    found: dict[str, str | VariantError] = {}
+    for variant_id, place in places.items():
+        try:
+            found[variant_id] = place.read_text(encoding="utf-8")
+        except OSError as error:
+            found[variant_id] = VariantError(problems.get(str(place), str(error)))
+    return found
+
+
+def do_claim_graph(job: Mapping[str, Any]) -> None:
+    """A worker's job: describe one variant's file. Raises VariantError, OSError."""
+    graph = claim_graph(Path(job["path"]), ModelFormat(job["format"]))
+    write_whole(Path(job["claim_graph"]), graph_to_text(graph))
+
+
+def _place(variant: Variant, shelf: Shelf) -> Path:
+    return shelf.root / "graphs" / f"{variant.recipe.format.value}-{variant.graph_digest}-{RULES}.json"
