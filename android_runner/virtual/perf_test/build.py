@@ -27,6 +27,7 @@ MODULES = (
     "inputs",
     "measuring",
     "phone",
+    "android",
     "nnapi_trace",
     "nnapi_store",
     "nnapi",

@@ -15,6 +15,7 @@ from _signal import (  # type: ignore[import-not-found]  # `signal` would load `
 from ctypes import c_void_p
 from time import perf_counter_ns
 
+from android_runner.virtual.perf_test.standin.android import Logged, end_profiling
 from android_runner.virtual.perf_test.standin.dialect import DIALECT, Dialect
 from android_runner.virtual.perf_test.standin.failure import DiesBySegfault, PerfTestError
 from android_runner.virtual.perf_test.standin.inputs import NoData, check_config, generate, load, model_name
@@ -141,24 +142,25 @@ def _create_session(
     return session
 
 
-def _end_session(session: Session, options: Options, nnapi: Nnapi | None) -> None:
+def _end_session(api: Api, session: Session, options: Options, nnapi: Nnapi | None) -> None:
     if nnapi is not None and options.profile_prefix:
-        nnapi.finish_trace(session.end_profiling())
+        nnapi.finish_trace(end_profiling(api, session))
     session.release()
 
 
-def _environment(api: Api, options: Options, phone: Phone | None) -> c_void_p:
-    """On Android the log goes to logcat, elsewhere to stderr."""
-    level = LOG_VERBOSE if "v" in options.flags else LOG_WARNING
-    if phone is None:
-        return api.environment(level)
+def _log_level(options: Options) -> int:
+    return LOG_VERBOSE if "v" in options.flags else LOG_WARNING
+
+
+def _logged(api: Api, options: Options, phone: Phone) -> Logged:
+    """An environment whose log goes to logcat, as on Android."""
     to_logcat = phone.log
 
     def sink(severity: str, logger: str, location: str, text: str) -> None:
         if options.provider != "nnapi" or not is_own_line(location, text):
             to_logcat(severity, logger, location, text)
 
-    return api.logging_environment(level, sink)
+    return Logged(api, _log_level(options), sink)
 
 
 def _measure(api: Api, session: Session, session_s: float, options: Options, output: Output) -> int:
@@ -185,9 +187,11 @@ def _measure(api: Api, session: Session, session_s: float, options: Options, out
 
 def _run(api: Api, options: Options, output: Output, dialect: Dialect) -> int:
     phone = find_phone()
+    logged = None
     if phone is not None:
         phone.adapt(options)
-    env = _environment(api, options, phone)
+        logged = _logged(api, options, phone)
+    env = api.environment(_log_level(options)) if logged is None else logged.env
     check_model(options.model, dialect)
     nnapi = Nnapi(phone, options, dialect) if phone is not None and options.provider == "nnapi" else None
     start = perf_counter_ns()
@@ -200,9 +204,9 @@ def _run(api: Api, options: Options, output: Output, dialect: Dialect) -> int:
         else:
             status = _measure(api, session, session_s, options, output)
     except PerfTestError:
-        _end_session(session, options, nnapi)
+        _end_session(api, session, options, nnapi)
         raise
-    _end_session(session, options, nnapi)
+    _end_session(api, session, options, nnapi)
     return status
 
 

@@ -7,7 +7,6 @@ header since 1.8, so one program serves every onnxruntime from 1.17 (`API_VERSIO
 from __future__ import annotations
 
 import ctypes
-from _collections_abc import Callable  # `collections` would load more than is needed
 from ctypes import byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
 from android_runner.virtual.perf_test.standin.failure import PerfTestError
@@ -18,7 +17,6 @@ API_VERSION = 17
 _GET_ERROR_CODE = 1
 _GET_ERROR_MESSAGE = 2
 _CREATE_ENV = 3
-_CREATE_ENV_WITH_CUSTOM_LOGGER = 4
 _CREATE_SESSION = 7
 _CREATE_SESSION_FROM_ARRAY = 8
 _RUN = 9
@@ -53,7 +51,6 @@ _DEFAULT_ALLOCATOR = 78
 _ADD_DIMENSION_BY_DENOTATION = 79
 _RELEASE_STATUS = 93
 _RELEASE_SESSION = 95
-_SESSION_END_PROFILING = 110
 _ADD_DIMENSION_BY_NAME = 124
 _ADD_CONFIG_ENTRY = 130
 
@@ -62,8 +59,6 @@ LOG_WARNING = 2
 INVALID_PROTOBUF = 7
 
 _Function = ctypes.CFUNCTYPE(c_void_p)
-_Logging = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p, c_char_p, c_char_p)
-_SEVERITIES = "VIWEF"
 
 
 class LibraryMissing(Exception):
@@ -108,9 +103,8 @@ class Api:
         if not self._table:
             raise LibraryMissing(f"{LIBRARY}: has no API version {API_VERSION}")
         self._message_function = ctypes.CFUNCTYPE(c_char_p)(self._table[_GET_ERROR_MESSAGE])
-        self._allocator = c_void_p()
-        self.call(_DEFAULT_ALLOCATOR, byref(self._allocator))
-        self._logging: ctypes._CFunctionType | None = None
+        self.allocator = c_void_p()
+        self.call(_DEFAULT_ALLOCATOR, byref(self.allocator))
         self._memory = c_void_p()
         self.call(_CREATE_CPU_MEMORY_INFO, c_int(0), c_int(0), byref(self._memory))
 
@@ -138,19 +132,6 @@ class Api:
         self.call(_CREATE_ENV, c_int(log_level), c_char_p(b"Default"), byref(env))
         return env
 
-    def logging_environment(self, log_level: int, sink: Callable[[str, str, str, str], None]) -> c_void_p:
-        """The same with `sink` in place of stderr; it gets severity letter, logger id, location, text on any thread."""
-
-        def log(_: object, severity: int, __: bytes, logger: bytes, location: bytes, text: bytes) -> None:
-            words = [(part or b"").decode("utf-8", "surrogateescape") for part in (logger, location, text)]
-            sink(_SEVERITIES[severity], *words)
-
-        self._logging = _Logging(log)
-        env = c_void_p()
-        level = c_int(log_level)
-        self.call(_CREATE_ENV_WITH_CUSTOM_LOGGER, self._logging, None, level, c_char_p(b"Default"), byref(env))
-        return env
-
     def tensor_over(self, buffer: ctypes.Array[ctypes.c_char], n_bytes: int, dims: list[int], element: int) -> c_void_p:
         """A tensor over memory that the caller keeps alive."""
         value = c_void_p()
@@ -170,7 +151,7 @@ class Api:
         """A tensor with memory of its own, not initialized except for strings (empty)."""
         value = c_void_p()
         shape = (c_int64 * len(dims))(*dims)
-        self.call(_CREATE_TENSOR, self._allocator, shape, c_size_t(len(dims)), c_int(element), byref(value))
+        self.call(_CREATE_TENSOR, self.allocator, shape, c_size_t(len(dims)), c_int(element), byref(value))
         return value
 
     def data_address(self, tensor: c_void_p) -> int:
@@ -245,25 +226,25 @@ class Session:
     def __init__(self, api: Api, env: c_void_p, model: str | bytes, options: SessionOptions) -> None:
         """`model` is a path, or the model's bytes."""
         self._api = api
-        self._pointer = c_void_p()
+        self.pointer = c_void_p()
         if isinstance(model, str):
             path = c_char_p(text_bytes(model))
-            api.call(_CREATE_SESSION, env, path, options.pointer, byref(self._pointer))
+            api.call(_CREATE_SESSION, env, path, options.pointer, byref(self.pointer))
         else:
             size = c_size_t(len(model))
-            api.call(_CREATE_SESSION_FROM_ARRAY, env, model, size, options.pointer, byref(self._pointer))
+            api.call(_CREATE_SESSION_FROM_ARRAY, env, model, size, options.pointer, byref(self.pointer))
         self.input_names = self._names(_INPUT_COUNT, _INPUT_NAME)
         self.output_names = self._names(_OUTPUT_COUNT, _OUTPUT_NAME)
         self.run_function = api.function(_RUN)
 
     def _names(self, count_index: int, name_index: int) -> list[bytes]:
         count = c_size_t()
-        self._api.call(count_index, self._pointer, byref(count))
+        self._api.call(count_index, self.pointer, byref(count))
         names = []
         for at in range(count.value):
             name = c_char_p()
-            allocator = self._api._allocator
-            self._api.call(name_index, self._pointer, c_size_t(at), allocator, byref(name))
+            allocator = self._api.allocator
+            self._api.call(name_index, self.pointer, c_size_t(at), allocator, byref(name))
             names.append(name.value or b"")
         return names
 
@@ -278,7 +259,7 @@ class Session:
     def _type(self, index: int, at: int) -> TensorType | None:
         api = self._api
         info, tensor_info = c_void_p(), c_void_p()
-        api.call(index, self._pointer, c_size_t(at), byref(info))
+        api.call(index, self.pointer, c_size_t(at), byref(info))
         api.call(_CAST_TO_TENSOR_INFO, info, byref(tensor_info))
         if not tensor_info.value:
             return None
@@ -296,7 +277,7 @@ class Session:
         """
         n_inputs, n_outputs = len(inputs), len(self.output_names)
         return (
-            self._pointer,
+            self.pointer,
             None,
             (c_char_p * n_inputs)(*self.input_names),
             (c_void_p * n_inputs)(*[value.value for value in inputs]),
@@ -310,12 +291,6 @@ class Session:
         """The exception for what `run_function` returned."""
         return self._api.error(status)
 
-    def end_profiling(self) -> str:
-        """Write the trace now and return its path."""
-        path = c_char_p()
-        self._api.call(_SESSION_END_PROFILING, self._pointer, self._api._allocator, byref(path))
-        return (path.value or b"").decode("utf-8", "surrogateescape")
-
     def release(self) -> None:
         """End the session; a trace is written now."""
-        self._api.function(_RELEASE_SESSION)(self._pointer)
+        self._api.function(_RELEASE_SESSION)(self.pointer)
