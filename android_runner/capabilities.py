@@ -62,12 +62,11 @@ class Capabilities:
 
     @property
     def inverted_switches(self) -> bool:
-        """Whether `-A` and `-M` do nothing and `--noA`, `--noM` must be used: 1.23, mended in 1.24 (e6023b0c6)."""
-        if self.dialect is not CommandDialect.NEW:
-            return False
-        if self.ort_version is not None:
-            return self.ort_version < OrtVersion(1, 24)
-        return "shrink_arena_between_runs" not in self.flags
+        """Whether `-A` and `-M` do nothing and `--noA`, `--noM` must be used: 1.23, mended in 1.24 (e6023b0c6).
+
+        The flags tell, not the version: that is the library's, which may be newer than the program.
+        """
+        return self.dialect is CommandDialect.NEW and "shrink_arena_between_runs" not in self.flags
 
     def with_ort_version(self, version: OrtVersion | None) -> Capabilities:
         """The same with the runtime's version, which only the ELF tells."""

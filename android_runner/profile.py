@@ -71,6 +71,7 @@ class DeviceProfile:
 
     `missing_tools` are commands that this device's userland lacks; `userland_bits` is 32 where a 64-bit kernel runs
     32-bit programs only. `storage_bytes` bounds what can be pushed to the phone (None: the host's disk).
+    `perf_test_dialect` is that of the stand-in for onnxruntime_perf_test: old (1.8), mid (1.21) or new (1.24).
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
@@ -94,6 +95,7 @@ class DeviceProfile:
     missing_tools: tuple[str, ...] = ()
     userland_bits: int = Field(default=64, ge=32, le=64)
     nnapi_devices: tuple[NnapiDevice, ...] = ()
+    perf_test_dialect: str = Field(default="mid", pattern=r"^(old|mid|new)$")
     selinux: str = Field(default="Enforcing", pattern=r"^(Enforcing|Permissive)$")
     properties: dict[str, str] = field(default_factory=dict)
 

@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from android_runner.capabilities import CommandDialect
 from android_runner.elf import BinaryFile, inspect_binary, mismatch, missing_libraries
 from android_runner.errors import BinaryUnusable
 from android_runner.facts import PhoneFacts
 from android_runner.ort import OrtVersion
+from android_runner.profile import ProfileError, load_profile
 from android_runner.staging import StageFile, StageUnit
 from orchestrator.digest import digest_of, digest_of_file
 from orchestrator.errors import Problem, UsageError
@@ -79,17 +81,34 @@ def given_tool(perf_test: Path, libraries: Sequence[Path], home: Home) -> Tool:
     return _kept(perf_test.name, file, members, _runtime_in([file, *shared]), home)
 
 
-def stand_in(home: Home) -> Tool:
-    """The stand-in for virtual phones, built from this installation's onnxruntime."""
+def stand_in(home: Home, dialect: CommandDialect) -> Tool:
+    """The stand-in for virtual phones in one dialect, built from this installation's onnxruntime."""
     from android_runner.virtual.perf_test.build import build_standin, library_version  # noqa: PLC0415 - virtual only
 
-    made = home.binaries / "stand-in"
+    made = home.binaries / f"stand-in-{dialect.value}"
     made.mkdir(parents=True, exist_ok=True)
-    binary, library = build_standin(made)
+    binary, library = build_standin(made, dialect)
     members = [(BINARY_NAME, binary), (library.name, library)]
     # Its files are replaced, never written into: links keep the bytes that a run used.
     runtime = _Runtime(version=library_version(), has_nnapi=True)
-    return _kept(STAND_IN, inspect_binary(binary), members, runtime, home, put=_link_or_copy)
+    name = STAND_IN if dialect is CommandDialect.MID else f"{STAND_IN} ({dialect.value} dialect)"
+    return _kept(name, inspect_binary(binary), members, runtime, home, put=_link_or_copy)
+
+
+def dialect_of(phones: Sequence[PhoneFacts], profiles: Sequence[str]) -> CommandDialect:
+    """The dialect that the virtual phones' device profiles agree on; mid where they differ or don't say.
+
+    `profiles` are names and files of profiles that were asked for: a phone tells only its profile's name.
+    """
+    known = {profile.name: profile for profile in map(load_profile, profiles)}
+    said = set()
+    for one in phones:
+        try:
+            profile = known[one.profile] if one.profile in known else load_profile(one.profile)
+        except ProfileError:  # of a phone that was started with a file of its own
+            return CommandDialect.MID
+        said.add(CommandDialect(profile.perf_test_dialect))
+    return said.pop() if len(said) == 1 else CommandDialect.MID
 
 
 def kept_tool(digest: str, name: str, home: Home) -> Tool:

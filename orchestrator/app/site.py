@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from android_runner.block import ORCH_DIR
-from android_runner.capabilities import Capabilities, probe
+from android_runner.capabilities import Capabilities, CommandDialect, probe
 from android_runner.deadline import Clock, Deadline, SystemClock
 from android_runner.errors import BinaryUnusable, Blame, PhoneFull, RunnerError
 from android_runner.facts import PhoneFacts
 from android_runner.phone.listing import script_digest, script_source
 from android_runner.staging import StageFile, StageUnit, stage
-from orchestrator.app.binary import Tool, given_tool, stand_in
+from orchestrator.app.binary import Tool, dialect_of, given_tool, stand_in
 from orchestrator.app.phones import Phone
 from orchestrator.app.prepare import unreadable
 from orchestrator.app.wish import Kept, Wish
@@ -30,6 +30,7 @@ from orchestrator.home import Home
 from orchestrator.outcome import Skipped, SkipReason
 from orchestrator.plan.case import Trial
 from orchestrator.plan.length import TrialLength
+from orchestrator.plan.select import parse_devices
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunContents, RunState
@@ -80,7 +81,8 @@ def tool_for(wish: Wish, phones: Sequence[PhoneFacts], home: Home) -> Tool:
                 "give --perf-test PATH, with --lib libonnxruntime.so for a shared build",
             )
         )
-    return stand_in(home)
+    asked = [one.profile for one in parse_devices(wish.device)[1]]
+    return stand_in(home, CommandDialect(wish.plan.dialect) if wish.plan.dialect else dialect_of(phones, asked))
 
 
 def script_unit() -> StageUnit:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from android_runner.capabilities import CommandDialect
 from android_runner.ort import OrtVersion
 from orchestrator.errors import Problem, UsageError
 from orchestrator.plan.cells import Cell
@@ -27,6 +28,7 @@ class RunOptions:
     preset: str = ""
     perf_test: str = ""
     lib: tuple[str, ...] = ()
+    dialect: str = ""
     rounds: int | None = None
     seconds: float | None = None
     iterations: int | None = None
@@ -71,6 +73,7 @@ def wish_of(options: RunOptions) -> Wish:
     if options.preset and options.preset not in PRESETS:
         problems.append(unknown("preset", options.preset, list(PRESETS)))
     problems += _bounds(options)
+    problems += _stand_in(options, plan)
     dims = _dims(options.dim, problems)
     models = [entry if isinstance(entry, ModelEntry) else ModelEntry(path=entry) for entry in plan.models]
     for thing in options.things:
@@ -96,6 +99,14 @@ def _bounds(options: RunOptions) -> list[Problem]:
     return [Problem(name, f"{value} is out of range", f"give {mend}") for name, value, fine, mend in checks if not fine]
 
 
+def _stand_in(options: RunOptions, plan: PlanFile) -> list[Problem]:
+    if options.dialect and options.dialect not in list(CommandDialect):
+        return [unknown("dialect", options.dialect, [one.value for one in CommandDialect])]
+    if (options.dialect or plan.dialect) and (options.perf_test or plan.perf_test):
+        return [Problem("--dialect", "is the stand-in's, but --perf-test names a program", "give one of the two")]
+    return []
+
+
 def _over(plan: PlanFile, options: RunOptions) -> PlanFile:
     def typed(value: object, otherwise: object) -> object:
         return otherwise if value in (None, "", (), False) else value
@@ -112,6 +123,7 @@ def _over(plan: PlanFile, options: RunOptions) -> PlanFile:
         "trace": options.trace or plan.trace,
         "perf_test": typed(options.perf_test, plan.perf_test),
         "lib": list(options.lib) or plan.lib,
+        "dialect": typed(options.dialect, plan.dialect),
         "note": typed(options.note, plan.note),
         "tag": list(options.tag) or plan.tag,
     }

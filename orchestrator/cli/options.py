@@ -50,6 +50,12 @@ class Asked:
     lib: Annotated[
         list[str], typer.Option("--lib", metavar="PATH", help="A shared library that it needs; repeatable.")
     ] = field(default_factory=list)
+    dialect: Annotated[
+        str,
+        typer.Option(
+            "--dialect", metavar="NAME", help="Virtual phones' perf_test: old, mid or new (default: by profile)."
+        ),
+    ] = ""
     rounds: Annotated[
         int | None, typer.Option("--rounds", metavar="N", help="Rounds: processes per case (default 5).")
     ] = None

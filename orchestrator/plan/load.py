@@ -69,7 +69,10 @@ class ModelEntry:
 
 @dataclass(frozen=True, config=_STRICT, kw_only=True)
 class PlanFile:
-    """What a plan file may say. `seconds` is the least time of a timed process, `iterations` fixes its number."""
+    """What a plan file may say. `seconds` is the least time of a timed process, `iterations` fixes its number.
+
+    `dialect` is that of the stand-in on virtual phones; empty: as their device profiles say.
+    """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]{0,30}$")] = "plan"
     models: list[str | ModelEntry] = Field(default_factory=list)
@@ -83,6 +86,7 @@ class PlanFile:
     device: list[str] = Field(default_factory=list)
     perf_test: str = ""
     lib: list[str] = Field(default_factory=list)
+    dialect: Literal["", "old", "mid", "new"] = ""
     note: str = ""
     tag: list[str] = Field(default_factory=list)
 

@@ -71,8 +71,8 @@ def test_switches_that_1_23_turned_round() -> None:
     settings = SessionSettings(arena=False, memory_pattern=False)
     assert argv(call(settings), NEW)[-3:-1] == ("--noA", "--noM")
     assert argv(call(settings), LATER)[-3:-1] == ("-A", "-M")
-    assert argv(call(settings), LATER.with_ort_version(OrtVersion(1, 23, 2)))[-3:-1] == ("--noA", "--noM")
-    assert argv(call(settings), NEW.with_ort_version(OrtVersion(1, 24)))[-3:-1] == ("-A", "-M")
+    # a program of 1.23 runs with the library of a later release, and is turned round all the same
+    assert argv(call(settings), NEW.with_ort_version(OrtVersion(1, 31, 1)))[-3:-1] == ("--noA", "--noM")
     assert argv(call(settings), MID)[-3:-1] == ("-A", "-M")
 
 

@@ -6,10 +6,11 @@ import marshal
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import resources, util
 from pathlib import Path
 
+from android_runner.capabilities import CommandDialect
 from android_runner.ort import OrtVersion
 
 PACKAGE = "android_runner.virtual.perf_test.standin"
@@ -17,10 +18,9 @@ BINARY_NAME = "onnxruntime_perf_test"
 LIBRARY_NAME = "libonnxruntime.so"
 MODULES = (
     "failure",
-    "usage",
+    "options",
     "dialect",
     "output",
-    "options",
     "ortapi",
     "model_file",
     "tensorproto",
@@ -33,13 +33,22 @@ MODULES = (
     "nnapi",
     "main",
 )
+"""In every dialect's executable, in the order in which they are loaded."""
+
+DIALECT_MODULES: Mapping[CommandDialect, tuple[str, ...]] = {
+    CommandDialect.OLD: ("usage_1_8", "getopt_line", "old"),
+    CommandDialect.MID: ("usage", "getopt_line", "mid"),
+    CommandDialect.NEW: ("flags_1_24", "abseil_words", "abseil_line", "new"),
+}
+"""What a dialect's executable has besides; the last holds its `DIALECT`."""
 
 _MAX_SHEBANG_CHARS = 120
 _FLAGS = "-ISXutf8"
 _BOOTSTRAP = '''\
 """onnxruntime_perf_test for virtual phones: generated; its source is the package {package}.
 
-It runs models with the libonnxruntime.so that LD_LIBRARY_PATH leads to. Code of Python {version}.
+It speaks the {dialect} dialect and runs models with the libonnxruntime.so that LD_LIBRARY_PATH leads to.
+Code of Python {version}.
 """
 import gc
 import marshal
@@ -52,7 +61,7 @@ for name, code in marshal.loads({code!r}):
     module = type(sys)(name)
     sys.modules[name] = module
     exec(code, module.__dict__)
-sys.modules[{main!r}].main()
+sys.modules[{main!r}].main(sys.modules[{speaks!r}].DIALECT)
 '''
 
 
@@ -60,16 +69,16 @@ class LibraryNotFound(Exception):
     """The installed onnxruntime carries no shared library (wheels before 1.19.2, or none installed)."""
 
 
-def build_standin(directory: Path) -> tuple[Path, Path]:
+def build_standin(directory: Path, dialect: CommandDialect = CommandDialect.MID) -> tuple[Path, Path]:
     """Put the executable and `libonnxruntime.so` into `directory` and return both paths.
 
-    The executable's bytes depend only on its source and on the interpreter. The library is a hard link where the file
-    systems allow it, else a copy. Raises `LibraryNotFound` and `OSError`.
+    The executable's bytes depend only on its source, its dialect and the interpreter. The library is a hard link
+    where the file systems allow it, else a copy. Raises `LibraryNotFound` and `OSError`.
     """
     directory.mkdir(parents=True, exist_ok=True)
     source = find_library()
     binary = directory / BINARY_NAME
-    _replace(binary, _write_executable)
+    _replace(binary, lambda target: _write_executable(target, dialect))
     library = directory / LIBRARY_NAME
     _replace(library, lambda target: _link_or_copy(source, target))
     return binary, library
@@ -95,10 +104,10 @@ def interpreter() -> str:
     return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 
 
-def standin_bytes() -> bytes:
-    """The executable: a script whose modules are compiled already, since compiling would be most of the start-up."""
+def standin_bytes(dialect: CommandDialect = CommandDialect.MID) -> bytes:
+    """The executable of one dialect: a script with compiled modules, since compiling would be most of the start-up."""
     compiled = []
-    for name in MODULES:
+    for name in (*MODULES, *DIALECT_MODULES[dialect]):
         text = resources.files(PACKAGE).joinpath(f"{name}.py").read_text(encoding="utf-8")
         module = f"{PACKAGE}.{name}"
         compiled.append((module, compile(text, f"<{name}>", "exec", dont_inherit=True, optimize=2)))
@@ -110,6 +119,8 @@ def standin_bytes() -> bytes:
         # version 2 of the format writes no references, which would make the bytes depend on what else is loaded
         code=marshal.dumps(compiled, 2),
         main=f"{PACKAGE}.main",
+        dialect=dialect.value,
+        speaks=f"{PACKAGE}.{DIALECT_MODULES[dialect][-1]}",
     )
     return (shebang(interpreter()) + script).encode()
 
@@ -134,8 +145,8 @@ def _replace(target: Path, make: Callable[[Path], object]) -> None:
     temporary.replace(target)
 
 
-def _write_executable(target: Path) -> None:
-    target.write_bytes(standin_bytes())
+def _write_executable(target: Path, dialect: CommandDialect) -> None:
+    target.write_bytes(standin_bytes(dialect))
     target.chmod(0o755)
 
 

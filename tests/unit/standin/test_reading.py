@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from android_runner.virtual.perf_test.standin import inputs
-from android_runner.virtual.perf_test.standin.dialect import MID
 from android_runner.virtual.perf_test.standin.failure import PerfTestError
+from android_runner.virtual.perf_test.standin.getopt_line import parse
+from android_runner.virtual.perf_test.standin.mid import DIALECT as MID
 from android_runner.virtual.perf_test.standin.model_file import Malformed, fields
-from android_runner.virtual.perf_test.standin.options import Options, Usage, c_long, parse
+from android_runner.virtual.perf_test.standin.options import Options, Usage, c_long
 from android_runner.virtual.perf_test.standin.output import number
 from android_runner.virtual.perf_test.standin.tensorproto import read_tensor
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from android_runner.capabilities import CommandDialect
 from android_runner.virtual.perf_test import build
 
 DIGEST = """
@@ -85,12 +86,20 @@ def test_without_onnxruntime_the_library_is_missing(monkeypatch: pytest.MonkeyPa
 
 def test_every_module_is_packed() -> None:
     folder = Path(build.__file__).parent / "standin"
-    assert sorted(path.stem for path in folder.glob("*.py")) == sorted(["__init__", *build.MODULES])
+    packed = {*build.MODULES, *(name for names in build.DIALECT_MODULES.values() for name in names)}
+    assert {path.stem for path in folder.glob("*.py")} == {"__init__", *packed}
 
 
-def test_only_modules_that_start_fast_are_loaded(tmp_path: Path) -> None:
+def test_each_dialect_has_bytes_of_its_own() -> None:
+    made = {dialect: build.standin_bytes(dialect) for dialect in CommandDialect}
+    assert made[CommandDialect.MID] == build.standin_bytes()
+    assert len(set(made.values())) == len(CommandDialect)
+
+
+@pytest.mark.parametrize("dialect", CommandDialect)
+def test_only_modules_that_start_fast_are_loaded(dialect: CommandDialect, tmp_path: Path) -> None:
     """Start-up is paid by every trial: nothing that is known to be slow is loaded on the way to the usage text."""
-    binary, library = build.build_standin(tmp_path)
+    binary, library = build.build_standin(tmp_path, dialect)
     done = subprocess.run(
         [build.interpreter(), "-ISXutf8", "-X", "importtime", binary],
         capture_output=True,

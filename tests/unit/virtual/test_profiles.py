@@ -54,6 +54,7 @@ def test_every_problem_is_told_with_its_path() -> None:
         (b'"tiny"', b'"../tiny"', "name"),
         (b'soc = "S"', b'soc = "S\\u0000"', "soc"),
         (b"soc = ", b"missing_tools = ['a/b']\nsoc = ", "missing_tools"),
+        (b"soc = ", b"perf_test_dialect = 'ancient'\nsoc = ", "perf_test_dialect"),
         (b"soc = ", b"zones_c = { 'a/b' = 1.0 }\nsoc = ", "zones_c.a/b"),
         (b"soc = ", b"properties = { 'a/b' = 'x' }\nsoc = ", "properties.a/b"),
         (b"soc = ", b"properties = { a = 2020-01-01 }\nsoc = ", "properties.a"),

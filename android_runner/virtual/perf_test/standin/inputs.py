@@ -78,7 +78,8 @@ def load(api: Api, session: Session, path: str, output: Output, dialect: Dialect
     name = model_name(path)
     directory = _model_dir(path)
     with os.scandir(directory) as entries:
-        folders = [f"{directory}/{entry.name}" for entry in entries if entry.is_dir()]
+        names = [entry.name for entry in entries if entry.is_dir()]
+    folders = [f"{directory}/{name}" for name in names if dialect.hidden_data_sets or name[0] != "."]
     if not folders:
         output.line(f"there is no test data for model {name}")
         raise NoData
@@ -139,7 +140,10 @@ def _as_value(api: Api, inputs: Inputs, tensor: TensorProto) -> c_void_p:
 
 
 def generate(api: Api, session: Session, seed: int, output: Output, dialect: Dialect) -> Inputs:
-    """One data set of zeros, or of numbers from a seed ≥ 0; free dimensions are 1."""
+    """One data set of zeros, or of numbers from a seed ≥ 0; free dimensions are 1.
+
+    Where the dialect starts from memory as it comes, so do the inputs.
+    """
     inputs = Inputs()
     tensors = []
     for at in range(len(session.input_names)):
@@ -155,7 +159,8 @@ def generate(api: Api, session: Session, seed: int, output: Output, dialect: Dia
             if kind.element not in _ELEMENT_BYTES:
                 where = dialect.where["tensor_fill"]
                 raise PerfTestError(f"{where}Unsupported tensor data type: {kind.element}\n")
-            _fill(api.data_address(tensor), kind.element, count, seed, output)
+            if dialect.zeroed_inputs:
+                _fill(api.data_address(tensor), kind.element, count, seed, output)
         tensors.append(tensor)
     if not tensors:
         raise DiesBySegfault

@@ -16,13 +16,13 @@ from ctypes import c_void_p
 from time import perf_counter_ns
 
 from android_runner.virtual.perf_test.standin.android import Logged, end_profiling
-from android_runner.virtual.perf_test.standin.dialect import DIALECT, Dialect
+from android_runner.virtual.perf_test.standin.dialect import Dialect
 from android_runner.virtual.perf_test.standin.failure import DiesBySegfault, PerfTestError
 from android_runner.virtual.perf_test.standin.inputs import NoData, check_config, generate, load, model_name
 from android_runner.virtual.perf_test.standin.measuring import NS, RunFailed, Runner, serialize, summary
 from android_runner.virtual.perf_test.standin.model_file import check_model, parse_failure
 from android_runner.virtual.perf_test.standin.nnapi import Nnapi, is_own_line
-from android_runner.virtual.perf_test.standin.options import Options, Usage, parse
+from android_runner.virtual.perf_test.standin.options import Options, Usage
 from android_runner.virtual.perf_test.standin.ortapi import (
     INVALID_PROTOBUF,
     LOG_VERBOSE,
@@ -117,6 +117,8 @@ class _Configuration:
 def _create_session(
     api: Api, env: c_void_p, options: Options, output: Output, dialect: Dialect, nnapi: Nnapi | None
 ) -> Session:
+    if options.backend != "ort":
+        raise PerfTestError(f"{options.backend} is not supported")
     if options.provider not in ("cpu", "openvino") and nnapi is None:
         raise PerfTestError(dialect.providers_not_built[options.provider])
     session_options = _Configuration(api, options, output).session_options()
@@ -163,15 +165,15 @@ def _logged(api: Api, options: Options, phone: Phone) -> Logged:
     return Logged(api, _log_level(options), sink)
 
 
-def _measure(api: Api, session: Session, session_s: float, options: Options, output: Output) -> int:
+def _measure(api: Api, session: Session, session_s: float, options: Options, output: Output, dialect: Dialect) -> int:
     """Everything after the session stands; the exit status."""
     try:
         check_config(options.model)
         if "I" in options.flags:
-            inputs = generate(api, session, options.seed, output, DIALECT)
+            inputs = generate(api, session, options.seed, output, dialect)
         else:
-            inputs = load(api, session, options.model, output, DIALECT)
-        runner = Runner(session, inputs, options, output)
+            inputs = load(api, session, options.model, output, dialect)
+        runner = Runner(session, inputs, options, output, dialect)
         runner.measure()
     except NoData:
         output.line("Run failed:failed to initialize.")
@@ -202,7 +204,7 @@ def _run(api: Api, options: Options, output: Output, dialect: Dialect) -> int:
             output.text(f"\nSession creation time cost: {number(session_s)} s\n")
             status = 0
         else:
-            status = _measure(api, session, session_s, options, output)
+            status = _measure(api, session, session_s, options, output, dialect)
     except PerfTestError:
         _end_session(api, session, options, nnapi)
         raise
@@ -210,7 +212,7 @@ def _run(api: Api, options: Options, output: Output, dialect: Dialect) -> int:
     return status
 
 
-def _program(arguments: list[str], output: Output) -> int:
+def _program(arguments: list[str], output: Output, dialect: Dialect) -> int:
     program = arguments[0]
     try:
         api = Api()
@@ -218,25 +220,25 @@ def _program(arguments: list[str], output: Output) -> int:
         write_all(STDERR, f"{program}: error while loading shared libraries: {missing}\n")
         return LOADER_FAILED
     try:
-        options = parse(program, arguments[1:], DIALECT)
+        options = dialect.parse(program, arguments[1:], dialect)
     except Usage as refusal:
         write_all(STDERR, refusal.complaint)
-        output.text(DIALECT.usage)
-        return FAILED
+        output.text(refusal.text)
+        return refusal.status
     try:
-        return _run(api, options, output, DIALECT)
+        return _run(api, options, output, dialect)
     except PerfTestError as error:
         write_all(STDERR, f"{error}\n")
         return FAILED
 
 
-def main() -> None:
+def main(dialect: Dialect) -> None:
     """Run and end the process; no destructor of a library can change its status."""
     for number_of in (SIGINT, SIGPIPE, SIGXFSZ):
         signal(number_of, SIG_DFL)
     output = Output()
     try:
-        status = _program(sys.argv, output)
+        status = _program(sys.argv, output, dialect)
     except DiesBySegfault:
         os.kill(os.getpid(), SIGSEGV)
         status = FAILED

@@ -8,6 +8,7 @@ from ctypes import c_void_p
 from resource import RUSAGE_SELF, getrusage
 from time import perf_counter_ns
 
+from android_runner.virtual.perf_test.standin.dialect import Dialect
 from android_runner.virtual.perf_test.standin.inputs import Inputs
 from android_runner.virtual.perf_test.standin.options import Options
 from android_runner.virtual.perf_test.standin.ortapi import OrtError, Session
@@ -49,10 +50,11 @@ def physical_cores() -> int:
 class Runner:
     """One session with its inputs, and the latencies of its runs in nanoseconds."""
 
-    def __init__(self, session: Session, inputs: Inputs, options: Options, output: Output) -> None:
+    def __init__(self, session: Session, inputs: Inputs, options: Options, output: Output, dialect: Dialect) -> None:
         self._session = session
         self._options = options
         self._output = output
+        self.dialect = dialect
         self._outputs = (c_void_p * len(session.output_names))()
         self._arguments = [session.run_arguments(tensors, self._outputs) for tensors in inputs.sets]
         self._choice = int.from_bytes(os.urandom(4), "little") | 1
@@ -69,7 +71,9 @@ class Runner:
         status = self._session.run_function(*self._pick())
         self.first_ns = perf_counter_ns() - start
         if status:
-            raise RunFailed(_caught(self._session.error(status)))
+            failure = RunFailed(_caught(self._session.error(status)))
+            if self.dialect.checked_warm_up:
+                raise failure
         start = perf_counter_ns()
         clock = CpuClock()
         if self._options.concurrent_runs > 1:
@@ -126,7 +130,7 @@ class Runner:
         with self._results:
             self.latencies_ns.append(end - start)
             if "v" in self._options.flags:
-                self._output.line(f"iteration:{len(self.latencies_ns)},time_cost:{number((end - start) / NS)}")
+                self._output.line(_iteration(len(self.latencies_ns), number((end - start) / NS), self.dialect))
                 self._output.flush()
         return end - start
 
@@ -165,18 +169,34 @@ def summary(runner: Runner, session_s: float) -> str:
     total_s = sum(latencies_ns) / NS
     loop_s = runner.loop_ns / NS
     count = len(latencies_ns)
-    average = number(total_s / count * 1000) if count else "-nan"
-    return (
-        f"Session creation time cost: {number(session_s)} s\n"
-        f"First inference time cost: {runner.first_ns // 1_000_000} ms\n"
-        f"Total inference time cost: {number(total_s)} s\n"
-        f"Total inference requests: {count}\n"
-        f"Average inference time cost: {average} ms\n"
-        f"Total inference run time: {number(loop_s)} s\n"
-        f"Number of inferences per second: {number(count / loop_s)} \n"
-        f"Avg CPU usage: {runner.cpu_percent} %\n"
-        f"Peak working set size: {runner.peak_bytes} bytes\n"
-    )
+    average = _average(total_s / count * 1000 if count else None, runner.dialect)
+    lines = [
+        f"Session creation time cost: {number(session_s)} s\n",
+        f"First inference time cost: {runner.first_ns // 1_000_000} ms\n" if runner.dialect.first_inference else "",
+        f"Total inference time cost: {number(total_s)} s\n",
+        f"Total inference requests: {count}\n",
+        average,
+        f"Total inference run time: {number(loop_s)} s\n",
+        f"Number of inferences per second: {number(count / loop_s)} \n" if runner.dialect.rate else "",
+        f"Avg CPU usage: {runner.cpu_percent} %\n",
+        f"Peak working set size: {runner.peak_bytes} bytes\n",
+    ]
+    return "".join(lines)
+
+
+def _average(average_ms: float | None, dialect: Dialect) -> str:
+    """`std::to_string` has six decimals, a stream six digits; a sum over nothing is not a number."""
+    if dialect.total_average:
+        text = "-nan" if average_ms is None else "%f" % average_ms  # noqa: UP031 - as `std::to_string`
+        return f"Average inference time cost total: {text} ms\n"
+    return f"Average inference time cost: {'-nan' if average_ms is None else number(average_ms)} ms\n"
+
+
+def _iteration(at: int, cost: str, dialect: Dialect) -> str:
+    """What -v says of one run; on the CPU submission and end are the same moment."""
+    if dialect.total_average:
+        return f"iteration:{at},time_cost_submission:{cost},time_cost_total:{cost}"
+    return f"iteration:{at},time_cost:{cost}"
 
 
 def percentiles(latencies_ns: list[int]) -> str:

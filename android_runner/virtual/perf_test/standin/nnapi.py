@@ -53,7 +53,7 @@ class Nnapi:
     def __init__(self, phone: Phone, options: Options, dialect: Dialect) -> None:
         """Find or make what is to be loaded; raises `PerfTestError` for a bad `-i`."""
         self._phone = phone
-        self._flags = flags_of(options.provider_options, dialect)
+        self._flags = flags_of(options.provider_options, dialect) if dialect.nnapi_flags else []
         self._verbose = "v" in options.flags
         self._no_fallback = options.config.pop(_NO_FALLBACK, "") == "1"
         contradicting = CPU_DISABLED in self._flags and CPU_ONLY in self._flags
