@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import statistics
 
+from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
 from benchmarks.lab import all_measured, lab, mnist, write_plan
 from benchmarks.row import Row, spread
-from tests.sleepers import sleeping_perf_test
 
 PHONES, TRIALS, SLEEP_S = 32, 20, 2.0
 REPEATS = 2

@@ -12,9 +12,9 @@ import json
 import statistics
 import time
 
+from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
 from benchmarks.lab import Lab, all_measured, lab, measured_span_s, mnist, quoted, write_plan
 from benchmarks.row import Row, spread
-from tests.sleepers import sleeping_perf_test
 
 TRIALS, SLEEP_S = 100, 0.5
 REPEATS = 3

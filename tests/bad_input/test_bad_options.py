@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
 from tests.bad_input.conftest import Refused
 from tests.bad_input.test_bad_models import external_above, no_shape, ort_of_a_newer_runtime
 from tests.orch_cli import Orch
-from tests.sleepers import sleeping_perf_test
 from tests.unit.test_elf import elf, written
 from tests.unit.variants import nets
 

@@ -10,10 +10,10 @@ import pytest
 
 from android_runner.virtual import lifecycle
 from android_runner.virtual.faults import NO_FAULTS, ConnectFault, FaultPlan, ShellExit, write_faults
+from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
 from android_runner.virtual.server import ask, connect_phone, disconnect_phone
 from tests.bad_input.conftest import Refused
 from tests.orch_cli import Ended, Orch
-from tests.sleepers import sleeping_perf_test
 from tests.unit.adb.scripted import ScriptedPhone
 
 VIRTUAL = ("--device", "virtual:pixel-8")

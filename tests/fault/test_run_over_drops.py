@@ -13,8 +13,8 @@ import pytest
 
 from android_runner.adb.server import adb_binary
 from android_runner.virtual.faults import Drop, DropKind, FaultPlan, write_faults
+from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
 from tests.orch_cli import Orch
-from tests.sleepers import sleeping_perf_test
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
 from tests.orch_cli import Orch
-from tests.sleepers import sleeping_perf_test
 
 
 @pytest.mark.timeout(300)

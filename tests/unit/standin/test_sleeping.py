@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
 from android_runner.virtual.perf_test.standin.usage import USAGE_1_21
-from tests.sleepers import sleeping_perf_test
 from tests.unit.standin.differences import figures_masked
 from tests.unit.standin.test_conformance import recorded
 

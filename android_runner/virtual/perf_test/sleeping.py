@@ -1,4 +1,4 @@
-"""A perf_test that sleeps for a given time instead of computing, for tests and benchmarks of everything around it."""
+"""A perf_test that sleeps for a given time instead of computing: to try out, or to time, all that is around a trial."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from android_runner.virtual.perf_test.standin.usage import USAGE_1_21
 
-_TEMPLATE = Path(__file__).with_name("sleeping_perf_test.sh")
+_TEMPLATE = Path(__file__).with_name("sleeping.sh")
 
 
 def sleeping_perf_test(directory: Path, seconds: float) -> Path:
