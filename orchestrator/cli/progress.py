@@ -1,106 +1,129 @@
-"""What a terminal sees while a run lasts: how far, how long yet, and what the rounds so far say."""
+"""What is seen while a run lasts: a head line and a line a phone on a terminal, plain lines now and then elsewhere."""
 
 from __future__ import annotations
 
-import statistics
+import os
 import sys
 import time
-from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
+from orchestrator.app.so_far import SoFar
+from orchestrator.cli.screen import Above, Screen
 from orchestrator.farm.messages import BlockOutcome
-from orchestrator.farm.protocol import EndTrial
-from orchestrator.outcome import Measured
-from orchestrator.plan.case import Case
+from orchestrator.farm.protocol import EndTrial, Planned, Work
+from orchestrator.report.lines import shown
+from orchestrator.report.numbers import plural
+from orchestrator.report.progress import RunProgress, lane_lines, progress_line
 from orchestrator.store.records import RunContents
+
+DRAW_EVERY_S = 0.25
+"""A terminal is drawn anew at most this often."""
+LINE_EVERY_S = 10.0
+"""Without a terminal, how far the run is is said at most this often; a first answer is said at once."""
 
 
 class Progress:
-    """A `Watcher` that writes to stderr: one line rewritten on a terminal, one line a block elsewhere."""
+    """A `Watcher` that shows the run on stderr, from `begin` to `end`."""
 
     def __init__(self) -> None:
-        self.cases: dict[str, Case] = {}
-        self.planned = 0
-        self.ended = 0
-        self.seen = 0
-        self.pushed_bytes = 0
-        self.p50s_s: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-        self.started_s = time.monotonic()
-        self.name = ""
-        self._live = sys.stderr.isatty()
-        self._last = ""
+        self._so_far = SoFar()
+        self._pushed_bytes = 0
+        self._screen: Screen | None = None
+        self._above: Above | None = None
+        self._next_s = 0.0
+        self._said = ""
+        self._answered = False
 
     def begin(self, contents: RunContents) -> None:
-        """The run is about to start."""
-        self.cases = {case.case_id: case for case in contents.cases}
-        self.planned = len(contents.trials)
-        self.name = contents.run.plan_name
-        self.started_s = time.monotonic()
+        """The run is about to start. On a terminal, stderr goes above the view from now on."""
+        self._so_far.expect(contents)
+        if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+            self._screen = Screen(sys.stderr.fileno())
+            self._above = Above(self._screen, sys.stderr)
+            sys.stderr = self._above
+
+    def end(self) -> None:
+        """Leave the terminal to what comes next."""
+        if self._screen is not None and self._above is not None:
+            self._screen.draw([])
+            sys.stderr = self._above.finish()
+            self._screen = self._above = None
+        self._say(f"staged {self._pushed_bytes} bytes in all")
+
+    # --- what the farm tells --------------------------------------------------------------------------------------
+
+    def begun(self, still_open: Sequence[Planned]) -> None:
+        """The lanes start, with these trials."""
+        self._so_far.begun(still_open)
+        self._changed()
+
+    def block_given(self, phone: str, tasks: Mapping[str, Work]) -> None:
+        """A phone was given a block."""
+        self._so_far.block_given(phone, tasks, time.monotonic())
+        self._changed()
 
     def staged(self, phone: str, pushed_bytes: int) -> None:
         """Bytes went to a phone."""
-        self.pushed_bytes += pushed_bytes
+        self._pushed_bytes += pushed_bytes
         if pushed_bytes:
-            self._line(f"staged {pushed_bytes / 1e6:.1f} MB on {phone}")
+            self._say(f"staged {pushed_bytes / 1e6:.1f} MB on {shown(phone)}")
 
     def trial_seen(self, phone: str, task_id: str) -> None:
-        """A process ended on a phone."""
-        self.seen += 1
-        if self._live:
-            self._line("")
+        """A phone said something new of a process."""
+        self._so_far.trial_seen(phone, task_id, time.monotonic())
+        self._changed()
 
     def block_stored(self, outcome: BlockOutcome) -> None:
         """A block's attempts are in the ledger."""
-        for attempt in outcome.attempts:
-            match attempt.outcome:
-                case Measured(figures=figures) if figures is not None:
-                    case = self.cases[attempt.case_id]
-                    self.p50s_s[(attempt.phone, case.model_name, attempt.case_id)].append(figures.p50_s)
-        self._line("")
+        self._so_far.block_stored(outcome)
+        self._changed()
 
     def trial_ended(self, command: EndTrial) -> None:
         """A planned trial has its row."""
-        self.ended += 1
+        self._so_far.trial_ended(command.trial, time.monotonic())
+        self._changed()
 
     def phone_gone(self, phone: str, why: str) -> None:
         """A phone is given up."""
-        self._line(f"{phone} is lost: {why}")
+        self._so_far.phone_gone(phone, why)
+        self._say(f"{shown(phone)} is lost: {shown(why)}")
+        self._changed()
 
-    def end(self) -> None:
-        """Leave the line to what comes next."""
-        if self._live:
-            sys.stderr.write("\r\x1b[K")
-        sys.stderr.write(f"staged {self.pushed_bytes} bytes in all\n")
+    def idle(self) -> None:
+        """Nothing was heard for a while."""
+        self._changed()
+
+    # --- what is shown --------------------------------------------------------------------------------------------
+
+    def _changed(self) -> None:
+        """Show how the run stands, unless that was done just now."""
+        now_s = time.monotonic()
+        if self._screen is not None:
+            if now_s >= self._next_s:
+                self._next_s = now_s + DRAW_EVERY_S
+                self._screen.draw(view_lines(self._so_far.view(now_s), *self._screen.size()))
+            return
+        news = not self._answered and self._so_far.answer() != ""
+        if news or now_s >= self._next_s:
+            self._next_s = now_s + LINE_EVERY_S
+            self._answered |= news
+            self._say_once(progress_line(self._so_far.view(now_s), width=200, hint=""))
+
+    def _say_once(self, line: str) -> None:
+        if line != self._said:
+            self._say(line)
+        self._said = line
+
+    def _say(self, line: str) -> None:
+        sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
 
-    def so_far(self) -> str:
-        """The provisional answer: per phone and model the best row against the default; empty before a round."""
-        best: dict[tuple[str, str], tuple[float, str]] = {}
-        default: dict[tuple[str, str], float] = {}
-        for (phone, model, case_id), values in self.p50s_s.items():
-            middle_s = statistics.median(values)
-            case = self.cases[case_id]
-            if case.row == "default":
-                default[(phone, model)] = middle_s
-            if (phone, model) not in best or middle_s < best[(phone, model)][0]:
-                best[(phone, model)] = (middle_s, case.row)
-        words = []
-        several = len({model for _, model in best}) > 1
-        for key, (middle_s, row) in best.items():
-            ratio = f" {default[key] / middle_s:.2f}×" if key in default and row != "default" else ""
-            model = f" {key[1]}" if several else ""
-            words.append(f"{key[0]}{model}: {row}{ratio}")
-        return "; ".join(words[:2]) + (" …" if len(words) > 2 else "")
 
-    def _line(self, news: str) -> None:
-        done = max(self.ended, 0)
-        elapsed_s = time.monotonic() - self.started_s
-        left = f"{elapsed_s / done * (self.planned - done):.0f} s left" if done else "calibrating"
-        text = f"{self.name}  {done}/{self.planned}  {left}" + (f"  so far {so}" if (so := self.so_far()) else "")
-        if not self._live:
-            said = news or text
-            if said != self._last:
-                sys.stderr.write(f"{said}\n")
-            self._last = said
-        else:
-            sys.stderr.write(f"\r\x1b[K{news}\n" if news else f"\r\x1b[K{text[:79]}")
-        sys.stderr.flush()
+def view_lines(view: RunProgress, columns: int, rows: int) -> list[str]:
+    """The head and as many phones as there is room for; a terminal may wrap a line that fills it, so none does."""
+    width = columns - 1
+    room = max(0, rows - 3)
+    lanes = lane_lines(view.lanes[:room], width=width)
+    hidden = len(view.lanes) - room
+    more = [f"and {plural(hidden, 'more phone')}"] if hidden > 0 else []
+    return [progress_line(view, width=width), *lanes, *more]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Protocol
@@ -19,9 +20,11 @@ from orchestrator.farm.protocol import (
     Finish,
     FixIterations,
     PhoneGone,
+    Planned,
     RunBlock,
     StopAsked,
     StopPhone,
+    Work,
 )
 from orchestrator.farm.state import FarmState
 from orchestrator.farm.worktext import work_to_text
@@ -29,16 +32,27 @@ from orchestrator.outcome import Failed, Measured, Skipped, SkipReason
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import BlockRecord
 
+IDLE_S = 1.0
+"""How long the loop waits for news before it says that there are none."""
+
 
 class Watcher(Protocol):
     """Who is told how the run goes; never asked anything."""
+
+    def begun(self, still_open: Sequence[Planned]) -> None:
+        """The lanes start, with these trials."""
+        ...
+
+    def block_given(self, phone: str, tasks: Mapping[str, Work]) -> None:
+        """A phone was given a block: its processes by task id, which sort as they run."""
+        ...
 
     def staged(self, phone: str, pushed_bytes: int) -> None:
         """Bytes went to a phone."""
         ...
 
     def trial_seen(self, phone: str, task_id: str) -> None:
-        """A process ended on a phone."""
+        """A phone said something new of a process of its block: it started, or it ended."""
         ...
 
     def block_stored(self, outcome: BlockOutcome) -> None:
@@ -51,6 +65,10 @@ class Watcher(Protocol):
 
     def phone_gone(self, phone: str, why: str) -> None:
         """A phone is given up."""
+        ...
+
+    def idle(self) -> None:
+        """Nothing was heard for `IDLE_S`."""
         ...
 
 
@@ -113,14 +131,16 @@ class Farm:
 
     def run(self) -> None:
         """Until every trial has its row."""
+        self.watcher.begun([trial for lane in self.state.lanes.values() for trial in lane.waiting])
         for lane in self.lanes.values():
             lane.start()
         if not self.lanes:
             self._done = True
         while not self._done and not self.left:
             try:
-                report = self._reports.get(timeout=1.0)
+                report = self._reports.get(timeout=IDLE_S)
             except Empty:
+                self.watcher.idle()
                 continue
             if report is not None:
                 self._take(report)
@@ -145,8 +165,8 @@ class Farm:
                 self.ledger.record_attempts(report.attempts)
                 self.ledger.close_block(report.block_id, report.ending, self.clock.now())
                 self.lanes[report.event.phone].stored(report.block_id)
-                self._feed(report.event)
                 self.watcher.block_stored(report)
+                self._feed(report.event)
             case PhoneGone(phone, why):
                 self.watcher.phone_gone(phone, why)
                 self._feed(report)
@@ -182,6 +202,7 @@ class Farm:
         phone = command.phone
         epoch = self.epochs[phone]
         block_id = f"{self.run_id}-{digest_of([self.run_id, phone, epoch, self._blocks])[:10]}"
+        tasks = {task_id(index, work): work for index, work in enumerate(command.works)}
         self.ledger.open_block(
             BlockRecord(
                 block_id=block_id,
@@ -190,9 +211,10 @@ class Farm:
                 epoch=epoch,
                 boot_id=self.boot_ids[phone],
                 opened_at=self.clock.now(),
-                tasks={task_id(index, work): work_to_text(work) for index, work in enumerate(command.works)},
+                tasks={name: work_to_text(work) for name, work in tasks.items()},
             )
         )
+        self.watcher.block_given(phone, tasks)
         self.lanes[phone].give(
             BlockOrder(block_id=block_id, epoch=epoch, works=command.works, next_cases=command.next_cases)
         )

@@ -47,7 +47,7 @@ class Staged:
 
 @dataclass(frozen=True, slots=True)
 class TrialSeen:
-    """A process of a running block ended on the phone; its results are not here yet."""
+    """A process of a running block started or ended on the phone; its results are not here yet."""
 
     phone: str
     task_id: str

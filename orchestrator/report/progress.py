@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from orchestrator.report.lines import fit, joined, left, right
+from orchestrator.report.lines import fit, joined, left, right, widest
 from orchestrator.report.numbers import NOTHING, clock
 
 HINT = "(Ctrl-C: stop, keep)"
@@ -43,7 +43,7 @@ def provisional(phone: str, row: str, ratio: float | None) -> str:
     return f"{phone}: {row}" + (f" {ratio:.1f}×" if ratio is not None else "")
 
 
-def progress_line(progress: RunProgress, *, width: int = 80) -> str:
+def progress_line(progress: RunProgress, *, width: int = 80, hint: str = HINT) -> str:
     """`quick  47/105  2:31 left  so far B3: …  (Ctrl-C: stop, keep)` in at most `width` cells.
 
     What doesn't fit goes from the end: the hint first, then the answer is cut; the count always stands.
@@ -51,7 +51,7 @@ def progress_line(progress: RunProgress, *, width: int = 80) -> str:
     left_words = f"{clock(progress.left_s)} left" if progress.left_s is not None else ""
     core = joined([progress.plan_name, f"{progress.done}/{progress.total}", left_words], "  ")
     answer = f"so far {progress.so_far}" if progress.so_far else ""
-    for parts in ((core, answer, HINT), (core, answer)):
+    for parts in ((core, answer, hint), (core, answer)):
         whole = joined(parts, "  ")
         if fit(whole, width) == whole:
             return whole
@@ -59,23 +59,35 @@ def progress_line(progress: RunProgress, *, width: int = 80) -> str:
 
 
 def lane_lines(lanes: Sequence[LaneProgress], *, width: int = 80) -> list[str]:
-    """One line a phone: name, count, what runs, round, temperature, clock, state, time left; `width` cells each."""
-    room = max(10, width - 17 - 8 - 4 - 8 - 8 - 6 - 6 - 7)
-    return [_lane(lane, room, width) for lane in lanes]
+    """One line a phone: name, count, what runs, round, temperature, clock, state, time left; at most `width` cells.
+
+    What runs takes the room that the others leave; they keep their least widths, so that little jumps.
+    """
+    rows = [_cells(lane) for lane in lanes]
+    widths = [widest((row[at] for row in rows), least=least, most=most) for at, (least, most) in enumerate(_WIDTHS)]
+    widths[_WHAT] = max(10, width - sum(widths) - (len(widths) - 1) + widths[_WHAT])
+    return [fit(" ".join(_placed(row, widths)), width).rstrip() for row in rows]
 
 
-def _lane(lane: LaneProgress, room: int, width: int) -> str:
-    celsius = NOTHING if lane.battery_c is None else f"{lane.battery_c:.1f} °C"
-    ghz = NOTHING if lane.clock_ghz is None else f"{lane.clock_ghz:.1f} GHz"
-    time_left = "" if lane.left_s is None else clock(lane.left_s)
-    columns = [
-        left(lane.name, 16),
-        right(f"{lane.done}/{lane.total}", 7),
-        left(lane.what, room),
-        left("" if lane.round is None else f"r{lane.round}", 3),
-        right(celsius, 7),
-        right(ghz, 7),
-        left(lane.state, 5),
-        right(time_left, 6),
-    ]
-    return fit(" ".join(columns), width).rstrip()
+_WIDTHS = ((8, 18), (5, 11), (0, 0), (2, 4), (7, 7), (7, 7), (5, 10), (5, 7))
+"""Least and most cells of each column."""
+_WHAT = 2
+_AT_THE_RIGHT = {1, 4, 5, 7}
+
+
+def _cells(lane: LaneProgress) -> tuple[str, ...]:
+    return (
+        lane.name,
+        f"{lane.done}/{lane.total}",
+        lane.what,
+        "" if lane.round is None else f"r{lane.round}",
+        NOTHING if lane.battery_c is None else f"{lane.battery_c:.1f} °C",
+        NOTHING if lane.clock_ghz is None else f"{lane.clock_ghz:.1f} GHz",
+        lane.state,
+        "" if lane.left_s is None else clock(lane.left_s),
+    )
+
+
+def _placed(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    for at, (text, width) in enumerate(zip(row, widths, strict=True)):
+        yield right(text, width) if at in _AT_THE_RIGHT else left(text, width)
