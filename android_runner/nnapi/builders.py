@@ -92,8 +92,6 @@ def why_not(case: Case) -> Why | None:
         return Why("no-builder", f"NNAPI's execution provider does not know {case.node.label}")
     if case.node.domain not in _KNOWN_DOMAINS:
         return not_checked("domain", f"{case.node.label} is an operator of somebody else")
-    if case.unit.is_qdq:
-        return not_checked("quantization", "quantized node units")
     return (
         _level(case, builder)
         or _kind(case, builder)

@@ -90,7 +90,10 @@ def softmax_io(case: Case) -> Why | None:
 
 
 def softmax(case: Case) -> Why | None:
-    """At most 4-D; on API 28 only 2-D or 4-D on the last axis. Below opset 13 it is always made 2-D."""
+    """At most 4-D; on API 28 only 2-D or 4-D on the last axis. Below opset 13 it is always made 2-D.
+
+    The C++ has an axis of 1 where none is given, but ONNX Runtime writes ONNX's default, -1, into the node before.
+    """
     if case.node.since_version < 13:
         return None
     why = input_rank(case, 0, 4)
@@ -101,7 +104,7 @@ def softmax(case: Case) -> Why | None:
         return Why("rank", f"on API {case.level} Softmax takes 2-D or 4-D input, this is {rank}-D")
     if rank == 4 and case.behind_layout:
         return not_checked("attribute", f"the layout pass may turn Softmax's axis, which counts on API {case.level}")
-    axis = case.integer("axis", 1)
+    axis = case.integer("axis", -1)
     if axis % rank != rank - 1:
         return Why("attribute", f"on API {case.level} Softmax works on the last axis only, this is {axis}")
     return None
