@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import sys
 
 from orchestrator.errors import StoreError
 from orchestrator.home import Home
@@ -17,7 +15,7 @@ from orchestrator.store.frames import RunFrames
 from orchestrator.store.ledger import Ledger
 
 
-def show_text(home: Home, what: str, *, as_json: bool) -> str:
+def show_text(home: Home, what: str, *, as_json: bool, colour: bool = False) -> str:
     """What is asked for as text. Raises UsageError for a run, phone or row that is none."""
     target = parse_target(what)
     ledger = Ledger.open(home.root)
@@ -37,4 +35,4 @@ def show_text(home: Home, what: str, *, as_json: bool) -> str:
         ledger.close()
     if as_json:
         return json.dumps(plain(view), indent=2, ensure_ascii=False) + "\n"
-    return render_show(view, width=80, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+    return render_show(view, width=80, colour=colour)

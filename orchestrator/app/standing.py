@@ -9,6 +9,7 @@ from datetime import datetime
 from orchestrator.errors import Problem, UsageError
 from orchestrator.farm.lock import PhoneLock
 from orchestrator.home import Home
+from orchestrator.report.runs_text import RunLine
 from orchestrator.store.ledger import Ledger, RunSummary
 from orchestrator.store.records import RunState
 
@@ -32,12 +33,25 @@ class Standing:
         """Whether it was running when its process died."""
         return self.state is RunState.RUNNING and self.living is None
 
-    def line(self) -> str:
-        """One line for people, at most 80 columns without the note."""
+    @property
+    def needs_eyes(self) -> bool:
+        """Whether `orch status` tells of it: it runs, or should."""
+        return self.living is not None or self.cut_off
+
+    def row(self) -> RunLine:
+        """The run as tables show it."""
         word = "runs" if self.living is not None else "cut off" if self.cut_off else self.state.value
-        done = self.measured + self.failed + self.skipped
-        counts = f"{done}/{self.planned}  {self.measured} measured {self.failed} failed {self.skipped} skipped"
-        return f"{self.run_id:28} {word:11} {counts}"
+        return RunLine(
+            run=self.run_id,
+            created_at=self.created_at,
+            state=word,
+            planned=self.planned,
+            measured=self.measured,
+            failed=self.failed,
+            skipped=self.skipped,
+            note=self.note,
+            mend=f"orch resume {self.run_id}" if self.cut_off else "",
+        )
 
     def as_dict(self) -> dict[str, object]:
         """The same fields by name."""
@@ -72,8 +86,7 @@ def standing_of(home: Home, text: str) -> Standing:
     """One run by name. Raises UsageError when none or several match."""
     ledger = Ledger.open(home.root)
     try:
-        run_id = ledger.find_run(text)
-        return next(_standing(home, one) for one in ledger.runs() if one.run.run_id == run_id)
+        return _standing(home, ledger.summary(ledger.find_run(text)))
     finally:
         ledger.close()
 

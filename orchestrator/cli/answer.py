@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode, worst
 from orchestrator.farm.loop import Tally
 from orchestrator.home import Home
@@ -50,11 +51,6 @@ def write_report(summary: RunSummary, home: Home) -> Path:
     part.write_text(render_markdown(summary), encoding="utf-8")
     part.replace(target)
     return target
-
-
-def wants_colour() -> bool:
-    """Colour on a terminal, unless `NO_COLOR` says otherwise."""
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
 def shown(path: Path) -> str:

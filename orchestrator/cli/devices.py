@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.options import DEFAULT_ADB_PORT, HomeOption, JsonOption, PortOption
+from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode
 from orchestrator.home import home_at
 
@@ -32,5 +33,5 @@ def devices(
     if as_json:
         typer.echo(json.dumps([dataclasses.asdict(row) for row in rows], indent=2))
     else:
-        typer.echo(render_devices(rows), nl=False)
+        typer.echo(render_devices(rows, colour=wants_colour()), nl=False)
     return int(ExitCode.DONE if any(row.usable for row in rows) else ExitCode.NO_DEVICE)

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from orchestrator.cli.options import AllTables, HomeOption, JsonOption
+from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode
 from orchestrator.home import Home, home_at
 
@@ -41,7 +42,7 @@ def report(
 
 
 def _text(run_id: str, format_: str, home: Home, ledger: object, *, all_tables: bool) -> int:
-    from orchestrator.cli.answer import frames_of, shown, wants_colour, write_report  # noqa: PLC0415
+    from orchestrator.cli.answer import frames_of, shown, write_report  # noqa: PLC0415
     from orchestrator.report.as_json import render_json  # noqa: PLC0415
     from orchestrator.report.markdown import render_markdown  # noqa: PLC0415
     from orchestrator.report.summarize import summarize  # noqa: PLC0415
@@ -83,5 +84,5 @@ def show(
     """Every round behind a row: figures, vitals, the exact command, digests, evidence."""
     from orchestrator.app.showing import show_text  # noqa: PLC0415 - pandas is loaded when called
 
-    sys.stdout.write(show_text(home_at(home), what, as_json=as_json))
+    sys.stdout.write(show_text(home_at(home), what, as_json=as_json, colour=wants_colour()))
     return int(ExitCode.DONE)

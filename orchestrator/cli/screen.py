@@ -1,14 +1,20 @@
-"""A few lines at the end of a terminal that are drawn again and again, with all other text going on above them."""
+"""The terminal: colour or not, and a few lines at its end that are drawn again and again below all other text."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Sequence
 from typing import TextIO
 
 UNKNOWN_SIZE = (80, 24)
 _ERASE_BELOW = "\x1b[J"
+
+
+def wants_colour() -> bool:
+    """Colour on stdout: on a terminal, unless `NO_COLOR` says otherwise (no-color.org: set and not empty)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 class Screen:

@@ -26,10 +26,13 @@ class RunLine:
     mend: str = ""
 
 
-def render_runs(rows: Sequence[RunLine], *, width: int = 80, colour: bool = False) -> str:
-    """A line a run, in the order given: name, when, state, trials ended of planned, and what became of them."""
+def render_runs(rows: Sequence[RunLine], *, empty: str = "no runs", width: int = 80, colour: bool = False) -> str:
+    """A line a run, in the order given: name, when, state, trials ended of planned, and what became of them.
+
+    `empty` is what is said where there is none.
+    """
     if not rows:
-        return rendered([line("no runs")], colour=colour)
+        return rendered([line(empty)], colour=colour)
     name_width = widest((row.run for row in rows), least=3, most=width - 56)
     heads = f"{left('run', name_width)}  {left('started (UTC)', 16)}  {left('state', 11)}  {right('ended', 9)}"
     lines: list[Line] = [line(Span(f"{heads}  meas fail skip", "dim"))]
