@@ -2,8 +2,9 @@
 
 FOLDER has `request.json`; it gets `model.onnx` or `model.ort`, the graph in which claimed groups run apart, and
 `description.json`: `model` (empty where nothing is claimed and the original serves), `refusal` (why this can't be made
-here), `failure` (what session creation fails with on the phone), `partitions`, `rest` (nodes on the CPU), `before` and
-`after` (log lines). An exit status other than 0 is a defect; its words are on stderr.
+here), `unloadable` (onnxruntime's words where it makes no session of the model, as it will say again), `failure` (what
+session creation fails with on the phone), `partitions`, `rest` (nodes on the CPU), `before` and `after` (log lines). An
+exit status other than 0 is a defect; its words are on stderr.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Description:
 
     model: str = ""
     refusal: str = ""
+    unloadable: str = ""
     failure: str = ""
     partitions: tuple[Mapping[str, object], ...] = ()
     rest: int = 0
@@ -59,8 +61,8 @@ def prepare(request: Request, folder: Path) -> Description:
         types = source.tensor_types(model, request.settings)
     except source.TooLarge:
         return Description(refusal=_TOO_LARGE)
-    except source.Unloadable:
-        return Description()
+    except source.Unloadable as error:
+        return Description(unloadable=str(error))
     target = request.target
     graph = graph_of(model, types)
     placement = claim(graph, target)

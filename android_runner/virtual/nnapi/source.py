@@ -11,6 +11,7 @@ import onnx
 import onnxruntime as _onnxruntime
 
 from android_runner.nnapi.shapes import expose_all, types_of
+from android_runner.virtual.nnapi.names import name_graphs
 
 RUNTIME: Any = _onnxruntime
 """onnxruntime, whose names are not exported as a type checker wants them."""
@@ -79,12 +80,14 @@ def graph_before_partitioning(path: Path, settings: LoadSettings, scratch: Path)
         raise Unloadable(str(error)) from error
     model = onnx.load(str(saved))
     saved.unlink()
+    name_graphs(model.graph)
     return model
 
 
 def _bytes_with_external(path: Path) -> int:
     """Bytes of a model and of what may be its external data: every file beside it whose name begins with its own."""
-    return sum(file.stat().st_size for file in path.parent.glob(f"{path.stem}*") if file.is_file())
+    beside = (file for file in path.parent.iterdir() if file.name.startswith(path.stem) and file.is_file())
+    return sum(file.stat().st_size for file in beside)
 
 
 def tensor_types(model: onnx.ModelProto, settings: LoadSettings) -> dict[str, tuple[int, tuple[int, ...] | None]]:
@@ -94,8 +97,5 @@ def tensor_types(model: onnx.ModelProto, settings: LoadSettings) -> dict[str, tu
     expose_all(exposed)
     levels = RUNTIME.GraphOptimizationLevel
     options = session_options(settings, levels.ORT_DISABLE_ALL)
-    try:
-        session = RUNTIME.InferenceSession(exposed.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    except Exception as error:
-        raise Unloadable(str(error)) from error
+    session = RUNTIME.InferenceSession(exposed.SerializeToString(), options, providers=["CPUExecutionProvider"])
     return dict(types_of([*session.get_inputs(), *session.get_overridable_initializers(), *session.get_outputs()]))

@@ -76,14 +76,19 @@ class Nnapi:
         return self._store.model or options.model
 
     def after_session(self) -> None:
-        """Say where the nodes are."""
-        if self._store is not None:
-            self._say(self._store.description.after)
+        """Say where the nodes are; raises `PerfTestError` for a model that is run but could not be prepared."""
+        if self._store is None:
+            return
+        if self._store.description.unloadable:
+            raise PerfTestError(f"virtual NNAPI: the model can't be taken apart: {self._store.description.unloadable}")
+        self._say(self._store.description.after)
 
     def _say(self, lines: list[tuple[str, str, str, str]]) -> None:
         for severity, logger, location, text in lines:
+            if severity == "w" and self._verbose:
+                continue
             if self._verbose or severity not in "VI":
-                self._phone.log(severity, logger, location, text)
+                self._phone.log(severity.upper(), logger, location, text)
 
     def finish_trace(self, path: str) -> None:
         """Put each partition into a trace that onnxruntime has written, as the one node that it is on a phone."""

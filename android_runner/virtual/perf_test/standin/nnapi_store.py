@@ -33,6 +33,7 @@ class Description:
         found = loads(text)
         self.model: str = found["model"]
         self.refusal: str = found["refusal"]
+        self.unloadable: str = found["unloadable"]
         self.failure: str = found["failure"]
         self.partitions: list[dict[str, object]] = found["partitions"]
         self.rest: int = found["rest"]
@@ -69,9 +70,13 @@ class Store:
         made = f"{self._folder}/{key}"
         description = _read(made)
         if description is None:
-            self._prepare(dumps(question), made)
+            _remove(made)  # an entry that a power cut has damaged
+            try:
+                self._prepare(dumps(question), made)
+                self._evict(keep=key)
+            except OSError as error:
+                raise PerfTestError(f"virtual NNAPI: {error}") from error
             description = _read(made)
-            self._evict(keep=key)
         if description is None:
             raise PerfTestError("virtual NNAPI: what was prepared can't be read")
         os.utime(made)
