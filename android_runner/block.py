@@ -17,6 +17,9 @@ from android_runner.facts import Vitals
 ORCH_DIR = PhonePath("/data/local/tmp/orch")
 """The only folder on a phone that is ours."""
 
+LOG_FILE = "logcat"
+"""Name of the phone's log in a trial's folder; `android_runner.phone_log` reads it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialTask:
@@ -25,12 +28,15 @@ class TrialTask:
     `task_id` matches `[a-z0-9][a-z0-9-]{0,63}`. A `PhonePath` in `argv` or `env` is written behind the phone's root
     prefix. The process starts with its own result folder as working directory, so that relative names in `argv`
     (result file, trace prefix) land there. `deadline_s` is whole seconds from the start of the process.
+    `log_tags`: what the phone's log says under these tags meanwhile is kept in the folder's file `LOG_FILE`; that
+    starts processes beside the trial, so never for one that is timed.
     """
 
     task_id: str
     argv: tuple[str, ...]
     deadline_s: int
     env: Mapping[str, str] = field(default_factory=dict)
+    log_tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

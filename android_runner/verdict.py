@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from android_runner.block import Ending, TrialFolder
+from android_runner.assignment import speaks
+from android_runner.block import LOG_FILE, Ending, TrialFolder
 from android_runner.errors import (
     BinaryUnusable,
     ModelRefused,
@@ -172,11 +173,12 @@ def _decide_exit(end: TrialEnd) -> Reading:
     return _measured(end)
 
 
-def judge(folder: TrialFolder, *, wants_latencies: bool, wants_trace: bool) -> Reading:
-    """`decide` over what was pulled of one task: files `stdout`, `stderr`, `RESULT_FILE` and the trace.
+def judge(folder: TrialFolder, *, wants_latencies: bool, wants_trace: bool, wants_log: bool = False) -> Reading:
+    """`decide` over what was pulled of one task: files `stdout`, `stderr`, `RESULT_FILE`, the trace and the log.
 
-    Raises as `decide`; `ReportUnreadable` also for files larger than is read, and for a trace that is asked for but
-    missing or empty. The trace itself is not read here (`android_runner.trace` does).
+    Raises as `decide`; `ReportUnreadable` also for files larger than is read, for a trace that is asked for but missing
+    or empty, and when no log came that was asked for. Trace and log themselves are not read here
+    (`android_runner.trace` and `android_runner.assignment` do; a log with gaps is a log).
     """
     reading = decide(
         TrialEnd(
@@ -188,6 +190,8 @@ def judge(folder: TrialFolder, *, wants_latencies: bool, wants_trace: bool) -> R
             timed=wants_latencies,
         )
     )
+    if wants_log and LOG_FILE not in folder.files and not speaks(_bytes_of(folder, "stderr", MAX_STDOUT_BYTES) or b""):
+        raise ReportUnreadable("ended with 0, but no log came: the phone has no logcat, and nothing is on stderr")
     return replace(reading, trace=_trace_of(folder)) if wants_trace else reading
 
 

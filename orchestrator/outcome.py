@@ -40,7 +40,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """The trial did what it was for. `figures` is None for a trace."""
+    """The trial did what it was for. `figures` is None for a trace and for an introspection."""
 
     figures: Figures | None
 

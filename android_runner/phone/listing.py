@@ -1,7 +1,8 @@
 """Pure: the list that the phone script sources, and the script itself as package data.
 
 The list is shell text: `begin ID...`, then a line `t ID DEADLINE ENVCOUNT NAME=VALUE... WORD...` per trial, with every
-word quoted for a POSIX shell. Nothing that a plan or a file name holds is ever read by the shell as anything else.
+word quoted for a POSIX shell; a line `l TAG...` stands before a trial whose log is wanted. Nothing that a plan or a
+file name holds is ever read by the shell as anything else.
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ TASK_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
+LOG_TAG = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,22}")
+"""A tag of the phone's log that may be asked for: a shell word and a filter without need of quotes."""
+
 MAX_EPOCH = 999_999_999
 MAX_DEADLINE_S = 7 * 86_400
 MAX_TASKS = 10_000
+MAX_LOG_TAGS = 8
 
 
 def script_source() -> bytes:
@@ -60,7 +65,17 @@ def _task_line(task: TrialTask) -> str:
             raise ValueError(f"task {task.task_id}: not a variable's name: {name!r}")
     env = [f"{name}={_word(value, task)}" for name, value in sorted(task.env.items())]
     words = [_word(word, task) for word in task.argv]
-    return " ".join(["t", task.task_id, str(task.deadline_s), str(len(env)), *env, *words])
+    line = " ".join(["t", task.task_id, str(task.deadline_s), str(len(env)), *env, *words])
+    return f"{_log_line(task)}{line}"
+
+
+def _log_line(task: TrialTask) -> str:
+    if len(task.log_tags) > MAX_LOG_TAGS:
+        raise ValueError(f"task {task.task_id}: {len(task.log_tags)} tags of the log, at most {MAX_LOG_TAGS}")
+    for tag in task.log_tags:
+        if not LOG_TAG.fullmatch(tag):
+            raise ValueError(f"task {task.task_id}: not a tag of the log: {tag!r}")
+    return f"l {' '.join(task.log_tags)}\n" if task.log_tags else ""
 
 
 def _word(word: str, task: TrialTask) -> str:

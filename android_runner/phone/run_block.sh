@@ -7,12 +7,14 @@
 # trial uses builtins only, as starting a process costs milliseconds on a phone: one process per trial, the trial.
 # ORCH_ROOT is the root prefix of a virtual phone without namespaces, empty elsewhere. In BLOCKDIR:
 #
-#   list      sourced: `begin ID...`, then a line `t ID DEADLINE ENVCOUNT NAME=VALUE... WORD...` per trial
+#   list      sourced: `begin ID...`, then a line `t ID DEADLINE ENVCOUNT NAME=VALUE... WORD...` per trial; a line
+#             `l TAG...` before it: keep what the phone's log says under these tags meanwhile, in the trial's `logcat`
 #   journal   `SEQ EVENT FIELDS... CHECK` a line; CHECK chains over all numbers of all lines so far (put, below)
 #   vitals    what does not change, then per snapshot `== N` and lines `PATH:VALUE`; N is SEQ when it was taken
 #   pid       PID START BOOTID of this script, PID START of its watchdog; START is field 22 of /proc/PID/stat
 #   current   PID START DEADLINE ID UPTIME of the process that runs
 #   over      ID WORD: the watchdog ends this trial, and why
+#   logger    PID START of the `logcat` that runs beside the trial
 #   beat      grows every second while this script lives
 #   started, refused   the answer to who started it;   stop, kill   made by the host
 #   part/ID   working directory of a trial; renamed to out/ID when it has ended, `rc` in it says how
@@ -23,7 +25,7 @@ lease=${B%/blocks/*}/lease
 cd "$B" || exit 1
 exec </dev/null >>"$B/log" 2>&1
 set -m # each background job gets a process group of its own; dash and busybox can't without a terminal
-seq=0 chain=0 index=0 snap=0 asked=-10 ending='' lost=' '
+seq=0 chain=0 index=0 snap=0 asked=-10 ending='' lost=' ' tags='' logger=''
 case $(command -v rename) in rename) rename=rename ;; *) rename=mv ;; esac
 
 clock() { read -r up idle </proc/uptime; }
@@ -236,6 +238,7 @@ watch() { # in the background for the whole list; outlives the script until the 
     if ! { [ -n "$pid" ] && runs "$pid" "$from"; }; then
       [ -n "$alive" ] && continue
       [ -z "$pid" ] || kill -KILL "-$pid" 2>/dev/null
+      end_logger
       exit
     fi
     clock
@@ -258,6 +261,57 @@ watch() { # in the background for the whole list; outlives the script until the 
     elif [ $((now - told)) -ge 2 ]; then
       end_by KILL "$pid"
     fi
+  done
+}
+
+# --- the phone's log, beside a trial that asks for it: never a timed one, so that processes may be started ---
+
+l() { # TAG...: for the next trial
+  tags=$*
+}
+
+open_log() { # ID: stream into its file; the buffer is never cleared, other tags and older lines stay outside
+  [ -n "$tags" ] || return 0
+  case $(command -v logcat) in '') return 0 ;; esac
+  specs=''
+  for n in $tags; do specs="$specs $n:V"; done
+  {
+    cd "$B/part/$1" || exit 126
+    ulimit -f 131072 # 64 MiB where a block is 512 bytes: more ends it, and the host sees the end mark missing
+    exec $session logcat -b main -v threadtime -T 1 -s $specs orch-mark:V chatty:V
+  } >"$B/part/$1/logcat" 2>&1 </dev/null &
+  logger=$!
+  stat_of $logger
+  echo "$logger $start" >"$B/logger"
+  mark 3 "begin $1"
+}
+
+close_log() { # ID PID: the end mark names the process whose lines count
+  tags=''
+  [ -n "$logger" ] || return 0
+  mark 5 "end $1 $2"
+  end_logger
+  wait $logger
+  : >"$B/logger"
+  logger=''
+}
+
+end_logger() {
+  n=''
+  [ -r "$B/logger" ] && read -r n x <"$B/logger" && runs "$n" "$x" && end_by KILL "$n"
+}
+
+mark() { # SECONDS WORDS: written into the log until it comes out into the file, so nothing in between is lost unseen
+  tries=0
+  until [ $tries -ge "$1"0 ] || [ -e "$B/kill" ]; do
+    if [ $((tries % 10)) = 0 ]; then
+      log -p i -t orch-mark "$2" </dev/null &
+      guard $! 10 .log
+      wait $!
+    fi
+    grep -q "orch-mark *: $2\$" "$B/part/$id/logcat" && return
+    sleep 0.1 || sleep 1
+    tries=$((tries + 1))
   done
 }
 
@@ -290,6 +344,7 @@ t() { # ID DEADLINE ENVCOUNT NAME=VALUE... WORD...
   [ -r "$lease" ] && read -r holder <"$lease"
   if [ "$holder" != "$epoch" ]; then ending=lease && return 0; fi
   if [ -e "$B/stop" ] || [ -e "$B/kill" ]; then ending=stopped && return 0; fi
+  open_log "$id"
   clock
   began=$up before=$snap
   put "start $index $id $before $up" 3 $index "$before" "${up%.*}" "1${up#*.}"
@@ -320,6 +375,7 @@ t() { # ID DEADLINE ENVCOUNT NAME=VALUE... WORD...
     read -r who why <"$B/over"
     [ "$who" = "$id" ] && word=$why
   fi
+  close_log "$id" $pid
   snapshot
   if [ $code = - ]; then
     put "lost $index $id" 7 $index

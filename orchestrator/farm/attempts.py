@@ -92,7 +92,12 @@ def _outcome(work: Work, folder: TrialFolder) -> tuple[Measured | Failed, Calibr
     from android_runner.verdict import judge  # noqa: PLC0415 - numpy comes with it
 
     try:
-        reading = judge(folder, wants_latencies=work.purpose is Purpose.TIME, wants_trace=work.purpose is Purpose.TRACE)
+        reading = judge(
+            folder,
+            wants_latencies=work.purpose is Purpose.TIME,
+            wants_trace=work.purpose is Purpose.TRACE,
+            wants_log=work.purpose is Purpose.INTROSPECT,
+        )
     except RunnerError as error:
         return failed(error), None, {}
     if work.purpose is not Purpose.CALIBRATE:

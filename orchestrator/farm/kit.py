@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from android_runner.assignment import LOG_TAG
 from android_runner.block import ORCH_DIR, TrialTask
 from android_runner.capabilities import Capabilities
 from android_runner.device import Device, PhonePath
@@ -93,7 +94,7 @@ def task_of(index: int, work: Work, kit: LaneKit) -> TrialTask:
     case = kit.materials.cases[work.case_id]
     unit = model_unit(case, kit.materials)
     variant = kit.materials.variants[case.variant_id]
-    timed = work.purpose is Purpose.TIME
+    timed, introspects = work.purpose is Purpose.TIME, work.purpose is Purpose.INTROSPECT
     call = Invocation(
         binary=staged(kit.materials.binary) / BINARY_NAME,
         model=staged(unit) / f"model.{variant.recipe.format.value}",
@@ -102,10 +103,11 @@ def task_of(index: int, work: Work, kit: LaneKit) -> TrialTask:
         seconds=None,
         result_file=RESULT_FILE if timed else None,
         trace_prefix=TRACE_PREFIX if work.purpose is Purpose.TRACE else None,
+        verbose=introspects,
         replay_saved=variant.recipe.format is ModelFormat.ORT and variant.recipe.style is OptimizationStyle.RUNTIME,
     )
     command = argv(call, kit.capabilities)
-    if kit.facts.launcher and work.purpose is not Purpose.TRACE:
+    if kit.facts.launcher and work.purpose not in (Purpose.TRACE, Purpose.INTROSPECT):
         command = (kit.facts.launcher, *command)
     expected_s = kit.materials.trial_s if timed else UNKNOWN_LENGTH_S
     return TrialTask(
@@ -113,6 +115,7 @@ def task_of(index: int, work: Work, kit: LaneKit) -> TrialTask:
         argv=command,
         deadline_s=deadline_s(expected_s),
         env={"LD_LIBRARY_PATH": staged(kit.materials.binary)},
+        log_tags=(LOG_TAG,) if introspects else (),
     )
 
 

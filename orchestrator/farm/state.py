@@ -30,14 +30,12 @@ from orchestrator.farm.protocol import (
 )
 from orchestrator.outcome import Failed, Measured, Outcome, Skipped, SkipReason
 from orchestrator.plan.case import Purpose
-from orchestrator.plan.length import Calibration, TrialLength, iterations_for, next_calibration
+from orchestrator.plan.length import FEW_ITERATIONS, Calibration, TrialLength, iterations_for, next_calibration
 
 MAX_ATTEMPTS = 3
 """Tries at one trial where trying again is honest."""
 MAX_BARREN_BLOCKS = 3
 """Blocks in a row of which a phone started nothing, and said no reason, before it is given up."""
-TRACE_ITERATIONS = 10
-"""Runs of a tracing trial: the trace's cap of 1,000,000 events and its perturbation ask for few."""
 
 
 class LaneState(StrEnum):
@@ -198,9 +196,11 @@ class FarmState:
         return []
 
     def _refuse(self, lane: Lane, case_id: str, outcome: Failed, commands: list[Command]) -> None:
-        """A setting that this phone will never take costs only itself: its other rounds are not asked for."""
-        left = [trial for trial in lane.waiting if trial.case_id == case_id]
-        lane.waiting = [trial for trial in lane.waiting if trial.case_id != case_id]
+        """A setting that this phone will never take costs only itself: its other rounds are not asked for. Its
+        introspection is: the log of a session that can't be made tells what was taken, and for which devices."""
+        left = [each for each in lane.waiting if each.case_id == case_id and each.purpose is not Purpose.INTROSPECT]
+        gone = {trial.trial_id for trial in left}
+        lane.waiting = [trial for trial in lane.waiting if trial.trial_id not in gone]
         for trial in left:
             self._end(trial, outcome, commands)
 
@@ -255,8 +255,8 @@ class FarmState:
         )
 
     def _iterations(self, lane: Lane, trial: Planned) -> int:
-        if trial.purpose is Purpose.TRACE:
-            return TRACE_ITERATIONS
+        if trial.purpose is not Purpose.TIME:
+            return FEW_ITERATIONS[trial.purpose]
         return self.rules.iterations or lane.iterations[trial.case_id]
 
     def _skip_waiting(self, lane: Lane, reason: SkipReason, commands: list[Command]) -> None:

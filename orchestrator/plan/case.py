@@ -10,10 +10,14 @@ from orchestrator.digest import digest_of
 
 
 class Purpose(StrEnum):
-    """What a trial is for; the three are never mixed. Calibration finds a case's number of iterations."""
+    """What a trial is for; they are never mixed. Calibration finds a case's number of iterations.
+
+    Introspection is one verbose iteration whose log tells what the execution provider took.
+    """
 
     TIME = "time"
     TRACE = "trace"
+    INTROSPECT = "introspect"
     CALIBRATE = "calibrate"
 
 

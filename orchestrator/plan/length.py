@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from orchestrator.plan.case import Purpose
+
 FIRST_CALIBRATION_ITERATIONS = 5
 COLD_SETTLED_S = 0.2
 """The first calibration runs cold: it says what an iteration costs only when it computed this long."""
@@ -14,6 +16,9 @@ SETTLED_S = 0.08
 MAX_CALIBRATIONS = 3
 MARGIN = 1.1
 """A calibrating process is not yet warm, so that a trial sized by it would end a little early."""
+FEW_ITERATIONS = {Purpose.TRACE: 10, Purpose.INTROSPECT: 1}
+"""Runs of what is not timed: a trace's cap of 1,000,000 events and its perturbation ask for few; an introspection has
+said everything when the session is made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,19 +7,11 @@ may be missing: that means "not said", never "fine".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
-
-class ColumnMeaning(NamedTuple):
-    """A column: its unit (empty for what has none), what it holds, and as which kind."""
-
-    unit: str
-    meaning: str
-    kind: str = "text"
-
+from orchestrator.store import nnapi_columns
+from orchestrator.store.meaning import ColumnMeaning, Columns
 
 _C = ColumnMeaning
-Columns = Mapping[str, ColumnMeaning]
 
 _RUN = _C("", "the run's name")
 _PHONE = _C("", "the phone's identity (ro.serialno)")
@@ -29,7 +21,7 @@ _ROW = _C("", "what a person calls the case: 'cpu all 4t'")
 _CASE = _C("", "digest of what was asked: variant, settings, binary, inputs")
 _TRIAL = _C("", "the trial's id: run, case, phone, purpose, round; missing for a calibration")
 _ATTEMPT = _C("", "the attempt's id")
-_PURPOSE = _C("", "time, trace or calibrate; the three are never mixed")
+_PURPOSE = _C("", "time, trace, introspect or calibrate; they are never mixed")
 _ROUND = _C("", "which planned repetition of the case, from 1", "int")
 _POSITION = _C("", "place in the phone's order", "int")
 _KIND = _C("", "what went wrong, one word of the error tree: crashed, timed_out, …")
@@ -277,6 +269,10 @@ PREDICTIONS: Columns = {
     "not_checked": _C("", "nodes of which no rule here says anything", "int"),
 }
 
+PLACEMENTS: Columns = {**_OF_ATTEMPT, **nnapi_columns.PLACEMENT}
+CLAIMS: Columns = {**_OF_ATTEMPT, **nnapi_columns.CLAIM}
+PARTITIONS: Columns = {**_OF_ATTEMPT, **nnapi_columns.PARTITION}
+
 COLUMNS: Mapping[str, Columns] = {
     "runs": RUNS,
     "phones": PHONES,
@@ -286,6 +282,9 @@ COLUMNS: Mapping[str, Columns] = {
     "iterations": ITERATIONS,
     "operators": OPERATORS,
     "predictions": PREDICTIONS,
+    "placements": PLACEMENTS,
+    "claims": CLAIMS,
+    "partitions": PARTITIONS,
     "dropped": DROPPED,
 }
 """frame -> column -> (unit, meaning, kind)"""

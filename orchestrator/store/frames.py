@@ -1,6 +1,7 @@
 """Ledger and evidence as tidy pandas frames: one row a thing, units in column names, every column in `COLUMNS`.
 
-Iterations and operators are read from the evidence when they are asked for, with the parsers of today.
+Iterations, operators, placements, claims and partitions are read from the evidence when they are asked for, with the
+parsers of today.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from android_runner.assignment import Assignment, assignment_of
+from android_runner.block import LOG_FILE
 from android_runner.errors import ReportUnreadable
 from android_runner.nnapi.graph import Graph
 from android_runner.nnapi.notation import graph_from_text
@@ -22,10 +25,12 @@ from android_runner.trace import TraceTable, operators, read_trace_chunks
 from orchestrator.errors import StoreError
 from orchestrator.outcome import Measured
 from orchestrator.plan.case import Purpose
-from orchestrator.store.columns import COLUMNS, ITERATIONS, OPERATORS, ColumnMeaning
+from orchestrator.store.columns import COLUMNS, ITERATIONS, OPERATORS, PARTITIONS, PLACEMENTS
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frame_rows import Cells, RunRows, dropped_cells, phone_cells, run_cells, variant_cells
 from orchestrator.store.ledger import FILE_NAME, Ledger
+from orchestrator.store.meaning import ColumnMeaning
+from orchestrator.store.nnapi_rows import claim_cells, partition_cells, placement_cells
 from orchestrator.store.predicted import predicted_cells
 from orchestrator.store.records import AttemptRecord, RunContents, RunSummary, TrialRow
 
@@ -38,7 +43,7 @@ _DTYPES = {"text": "string", "int": "Int64", "float": "float64", "flag": "boolea
 class RunFrames:
     """A run's frames, each made when it is first asked for.
 
-    Raises StoreError when the ledger can't be read; for `iterations` and `operators` also when evidence is missing.
+    Raises StoreError when the ledger can't be read; for what comes from the evidence also when that is missing.
     """
 
     def __init__(self, ledger: Ledger, evidence: EvidenceStore, run_id: str) -> None:
@@ -163,6 +168,43 @@ class RunFrames:
                     raise StoreError(f"variant {variant.recipe} of {variant.model_name}: {error}") from error
             found[variant.variant_id] = by_digest[digest]
         return found
+
+    @cached_property
+    def placements(self) -> pd.DataFrame:
+        """One row an introspection, failed ones too: how much NNAPI took, or why that is not known."""
+        return _frame("placements", [{**head, **placement_cells(said)} for head, said in self._introspections])
+
+    @cached_property
+    def claims(self) -> pd.DataFrame:
+        """One row a node that NNAPI was asked about, of every introspection and look at the graph."""
+        said = self._introspections
+        return _frame("claims", [{**head, **cells} for head, one in said for cells in claim_cells(one)])
+
+    @cached_property
+    def partitions(self) -> pd.DataFrame:
+        """One row an NNAPI partition of every trace."""
+        rows: list[Cells] = []
+        for attempt in self._attempt_records:
+            if attempt.purpose == Purpose.TRACE and _measured(attempt):
+                head = self._head(attempt, PARTITIONS)
+                rows += [{**head, **cells} for cells in partition_cells(self._trace(attempt))]
+        return _frame("partitions", rows)
+
+    @cached_property
+    def _introspections(self) -> list[tuple[Cells, Assignment]]:
+        return [
+            (self._head(attempt, PLACEMENTS), self._said(attempt))
+            for attempt in self._attempt_records
+            if attempt.purpose == Purpose.INTROSPECT
+        ]
+
+    def _said(self, attempt: AttemptRecord) -> Assignment:
+        """What the runtime said; an attempt that never came to it has no log, and nothing is known."""
+        log, stderr = attempt.evidence.get(LOG_FILE), attempt.evidence.get("stderr")
+        return assignment_of(
+            None if log is None else self._evidence.read(log),
+            b"" if stderr is None else self._evidence.read(stderr),
+        )
 
     def _head(self, attempt: AttemptRecord, columns: Mapping[str, ColumnMeaning]) -> Cells:
         """The columns that say of which attempt a row is."""

@@ -205,3 +205,10 @@ def _leaf(ended: TrialEnd) -> RunnerError | None:
     except RunnerError as error:
         return error
     return None
+
+
+def test_an_introspection_brings_its_log(tmp_path: Path) -> None:
+    with pytest.raises(ReportUnreadable, match="no log came"):
+        judge(folder(tmp_path, "x1"), wants_latencies=False, wants_trace=False, wants_log=True)
+    for kept in (folder(tmp_path, "x1", logcat=b""), folder(tmp_path, "verbose")):
+        assert judge(kept, wants_latencies=False, wants_trace=False, wants_log=True).latencies is None

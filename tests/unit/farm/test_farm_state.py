@@ -44,6 +44,16 @@ def planned(phone: str = "A", cases: int = 2, rounds: int = 2) -> list[Planned]:
     ]  # fmt: skip
 
 
+def nnapi(cases: int = 2, rounds: int = 1, phone: str = "A") -> list[Planned]:
+    """Timed rounds, then an introspection and a trace of every case, as `trials_of` plans NNAPI's."""
+    timed = planned(phone, cases, rounds)
+    return timed + [
+        replace(timed[case], trial_id=f"{phone}{purpose}{case}", purpose=purpose, round=1, position=position + case)
+        for purpose, position in ((Purpose.INTROSPECT, 9000), (Purpose.TRACE, 9100))
+        for case in range(cases)
+    ]
+
+
 def block_of(commands: list[object]) -> RunBlock:
     blocks = [command for command in commands if isinstance(command, RunBlock)]
     assert len(blocks) == 1
@@ -125,6 +135,54 @@ def test_a_refused_setting_costs_only_itself() -> None:
     state.check()
 
 
+def test_introspections_follow_the_rounds_with_one_iteration_and_then_the_traces() -> None:
+    state = FarmState(nnapi(rounds=2), Rules(iterations=7))
+    commands = state.handle(PhoneUp("A"))
+    blocks = []
+    while not isinstance(commands[-1], Finish):
+        block = block_of(commands)
+        blocks.append([(work.purpose, work.case_id, work.iterations) for work in block.works])
+        commands = state.handle(ended(block))
+        state.check()
+    both = ("c0", "c1")
+    assert blocks[2:] == [
+        [(Purpose.INTROSPECT, case, 1) for case in both],
+        [(Purpose.TRACE, case, 10) for case in both],
+    ]
+    assert len(state.ended) == 8
+
+
+def test_what_is_not_timed_needs_no_calibration() -> None:
+    trials = [trial for trial in nnapi() if trial.purpose is not Purpose.TIME]
+    block = block_of(FarmState(trials, Rules()).handle(PhoneUp("A")))
+    assert {work.purpose for work in block.works} == {Purpose.INTROSPECT}
+
+
+@pytest.mark.parametrize("calibrates", [False, True])
+def test_a_refused_setting_is_still_introspected(calibrates: bool) -> None:
+    state = FarmState(nnapi(), Rules(iterations=None if calibrates else 1))
+    block = block_of(state.handle(PhoneUp("A")))
+    event = BlockEnded("A", (WorkEnded(block.works[0], REFUSED),), not_started=block.works[1:])
+    commands = state.handle(event)
+    assert [c.trial.trial_id for c in commands if isinstance(c, EndTrial)] == ["A10", "Atrace0"]
+    while not isinstance(commands[-1], Finish):
+        block = block_of(commands)
+        outcome = REFUSED if {work.case_id for work in block.works} == {"c0"} else MEASURED
+        commands = state.handle(ended(block, outcome, mean_s=5.0))
+        state.check()
+    assert {name: one for name, one in state.ended.items() if name.endswith("0")} == {
+        "A10": REFUSED, "Atrace0": REFUSED, "Aintrospect0": MEASURED,
+    }  # fmt: skip
+    assert state.ended["Atrace1"] == MEASURED
+
+
+def test_a_refused_introspection_is_asked_once() -> None:
+    state = FarmState([trial for trial in nnapi(1) if trial.purpose is not Purpose.TIME], Rules())
+    commands = state.handle(ended(block_of(state.handle(PhoneUp("A"))), REFUSED))
+    assert [c.trial.trial_id for c in commands if isinstance(c, EndTrial)] == ["Aintrospect0", "Atrace0"]
+    assert isinstance(commands[-1], Finish)
+
+
 def test_a_lost_trial_is_tried_again_at_most_three_times() -> None:
     state = FarmState(planned(cases=1, rounds=1), Rules(iterations=1))
     commands = state.handle(PhoneUp("A"))
@@ -175,7 +233,8 @@ def test_no_trials_is_finished_at_the_first_event() -> None:
 @given(seed=st.integers(0, 10**9))
 def test_every_story_ends_with_one_row_a_trial(seed: int) -> None:
     rng = random.Random(seed)
-    trials = [trial for phone in "ABC" for trial in planned(phone, cases=rng.randint(1, 3), rounds=rng.randint(1, 3))]
+    make = rng.choice([planned, nnapi])
+    trials = [one for phone in "ABC" for one in make(phone=phone, cases=rng.randint(1, 3), rounds=rng.randint(1, 3))]
     state = FarmState(trials, Rules(iterations=rng.choice([None, 5])))
     running: dict[str, RunBlock] = {}
     rows: list[str] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -36,6 +37,10 @@ from tests.host_phone import block_of, task
         block_of(task("a", "true", env={"A B": "1"})),
         block_of(task("a", "true", env={"A=$(x)": "1"})),
         block_of(task("a", "true", env={"A": "nul\0"})),
+        block_of(replace(task("a", "true"), log_tags=("onnxruntime", "a b"))),
+        block_of(replace(task("a", "true"), log_tags=("$(x)",))),
+        block_of(replace(task("a", "true"), log_tags=("*",))),
+        block_of(replace(task("a", "true"), log_tags=("t",) * 9)),
     ],
 )
 def test_what_cannot_be_carried_out_is_refused(block: Block) -> None:
@@ -51,6 +56,16 @@ def test_words_are_read_back_as_they_were(argv: list[str], value: str) -> None:
     block = block_of(TrialTask(task_id="a", argv=tuple(argv), deadline_s=7, env={"V": value}))
     line = render_list(block).decode().partition("\n")[2]
     assert shlex.split(line) == ["t", "a", "7", "1", f"V={value}", *argv]
+
+
+def test_tags_of_the_log_stand_before_their_trial() -> None:
+    block = block_of(task("a", "true"), replace(task("b", "true"), log_tags=("onnxruntime", "x_y")))
+    assert render_list(block).decode().splitlines() == [
+        "begin a b",
+        "t a 20 0 true",
+        "l onnxruntime x_y",
+        "t b 20 0 true",
+    ]
 
 
 def test_the_script_is_found_and_is_plain_shell() -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from android_runner.facts import PhoneFacts
-from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle
+from android_runner.ort import ExecutionProvider, ModelFormat, OptimizationLevel, OptimizationStyle
 from android_runner.settings import SessionSettings
 from orchestrator.plan.case import Case, Purpose
 from orchestrator.plan.cells import ONNX, Cell, ort_recipe
 from orchestrator.plan.matrix import Expansion, Target, expand, merge_by_phone
-from orchestrator.plan.order import trials_of
+from orchestrator.plan.order import introspected, trials_of, trials_planned
 from orchestrator.variants.recipe import Model, Recipe, Variant
 
 BASIC, EXTENDED = ort_recipe(OptimizationLevel.BASIC), ort_recipe(OptimizationLevel.EXTENDED)
@@ -142,6 +143,22 @@ def test_each_round_has_every_case_once_and_rounds_follow_each_other() -> None:
     )
     assert {trial.purpose for trial in trials[24:]} == {Purpose.TRACE}
     assert len({trial.trial_id("run") for trial in trials}) == 30
+
+
+def test_nnapis_cases_are_introspected_and_traced_after_the_rounds() -> None:
+    nnapi = SessionSettings(provider=ExecutionProvider.NNAPI)
+    cases = cases_named(*"abcdef")
+    cases = [replace(case, settings=nnapi) if case.row in "bd" else case for case in cases]
+    assert introspected(cases) == {case.case_id for case in cases if case.row in "bd"}
+    for trace in (False, True):
+        trials = trials_of(cases, "A", rounds=2, seed=3, trace=trace)
+        purposes = [trial.purpose for trial in trials]
+        traced = 6 if trace else 2
+        assert purposes == [Purpose.TIME] * 12 + [Purpose.INTROSPECT] * 2 + [Purpose.TRACE] * traced
+        assert {trial.case_id for trial in trials[12:14]} == introspected(cases)
+        assert introspected(cases) <= {trial.case_id for trial in trials[14:]}
+        assert len(trials) == trials_planned(cases, rounds=2, trace=trace)
+        assert len({trial.trial_id("run") for trial in trials}) == len(trials)
 
 
 def test_the_order_is_the_seeds_the_phones_and_the_rounds_but_not_the_lists() -> None:

@@ -28,11 +28,14 @@ from orchestrator.store.ledger import Ledger
 ROOT = Path(__file__).parents[3]
 LATENCIES_S = (0.004, 0.0041, 0.0039)
 RESULT = "".join(f"mnist,{value},30000000,12,{n}\n" for n, value in enumerate(LATENCIES_S)).encode()
+LOG = (ROOT / "tests/corpus/nnapi_log/logcat-1.21-two-passes.txt").read_bytes()
 VERBOSE = "".join(f"iteration:{n + 1},time_cost:{value}\n" for n, value in enumerate(LATENCIES_S)).encode()
 
 
-def trace() -> bytes:
-    """Two runs of Conv and Relu as ORT writes them: the first is the warm-up."""
+def trace(*, nnapi: bool = False) -> bytes:
+    """Three runs of Conv and Relu as ORT writes them, the first is the warm-up; with NNAPI it takes the Relu."""
+    second = ("NnapiExecutionProvider_Nnapi_77_0_0", "Nnapi_77_0", "NnapiExecutionProvider")
+    second = second if nnapi else ("b", "Relu", "CPUExecutionProvider")
 
     def event(name: str, category: str, at: int, took: int, **args: str) -> str:
         head = {"cat": category, "pid": 1, "tid": 1, "dur": took, "ts": at, "ph": "X", "name": name, "args": args}
@@ -42,10 +45,14 @@ def trace() -> bytes:
     for run in range(3):
         at = 1000 * (run + 1)
         events.append(event("a_kernel_time", "Node", at, 300, op_name="Conv", provider="CPUExecutionProvider"))
-        events.append(event("b_kernel_time", "Node", at + 300, 100, op_name="Relu", provider="CPUExecutionProvider"))
+        events.append(event(f"{second[0]}_kernel_time", "Node", at + 300, 100, op_name=second[1], provider=second[2]))
         events.append(event("SequentialExecutor::Execute", "Session", at, 410))
         events.append(event("model_run", "Session", at, 450))
     return ("[\n" + ",\n".join(events) + "\n]\n").encode()
+
+
+def kept(evidence: EvidenceStore, name: str, data: bytes) -> dict[str, str]:
+    return {name: evidence.keep_bytes(data)}
 
 
 @pytest.fixture
@@ -54,7 +61,11 @@ def home(tmp_path: Path) -> Path:
     evidence, ledger = EvidenceStore(tmp_path), Ledger.open(tmp_path)
     contents = sample.contents()
     traced = Trial(case_id=sample.CASES[0].case_id, phone=sample.PHONES[0], purpose=Purpose.TRACE, round=1, position=99)
-    ledger.add_run(replace(contents, trials=(*contents.trials, traced)))
+    more = [
+        replace(traced, case_id=sample.CASES[1].case_id, purpose=purpose, round=number, position=100 + number)
+        for purpose, number in ((Purpose.TRACE, 1), (Purpose.INTROSPECT, 2), (Purpose.INTROSPECT, 3))
+    ]
+    ledger.add_run(replace(contents, trials=(*contents.trials, traced, *more)))
     trials = contents.trials
     calibration = replace(sample.attempt(trials[0], "c0", Measured(figures=None)), purpose="calibrate", trial_id="")
     ledger.record_attempts(
@@ -67,6 +78,9 @@ def home(tmp_path: Path) -> Path:
             sample.attempt(
                 traced, "t0", Measured(figures=None), evidence={"trace_2026.json": evidence.keep_bytes(trace())}
             ),
+            sample.attempt(more[0], "t1", Measured(figures=None), evidence=kept(evidence, "t.json", trace(nnapi=True))),
+            sample.attempt(more[1], "i0", Measured(figures=None), evidence=kept(evidence, "logcat", LOG)),
+            sample.attempt(more[2], "i1", sample.FAILED, evidence=kept(evidence, "logcat", LOG[: len(LOG) // 2])),
         ]
     )
     ledger.end_trial(trials[2].trial_id(sample.RUN), sample.FAILED)
@@ -116,7 +130,7 @@ def test_empty_runs_have_the_same_columns(tmp_path: Path) -> None:
 
 def test_an_attempt_row_holds_all_that_is_known(frames: RunFrames) -> None:
     attempts = frames.attempts.set_index("attempt")
-    assert list(attempts.index) == ["c0", "a0", "a1", "a2", "a3", "t0"]
+    assert list(attempts.index) == ["c0", "a0", "a1", "a2", "a3", "t0", "t1", "i0", "i1"]
     row = attempts.loc["a1"]
     assert row["p50_s"] == 0.004
     assert row["label"] == "B3"
@@ -135,8 +149,8 @@ def test_an_attempt_row_holds_all_that_is_known(frames: RunFrames) -> None:
     )  # fmt: skip
     assert pd.isna(failed["p50_s"])
     assert pd.isna(failed["battery_c_before"])
-    assert list(attempts["counted"]) == [False, False, True, True, False, True]
-    assert list(attempts["number"]) == [1, 1, 2, 1, 3, 1]
+    assert list(attempts["counted"]) == [False, False, True, True, False, True, True, True, False]
+    assert list(attempts["number"]) == [1, 1, 2, 1, 3, 1, 1, 1, 1]
     assert pd.isna(attempts.loc["c0", "trial"])
 
 
@@ -147,7 +161,7 @@ def test_trials_say_how_each_ended(frames: RunFrames) -> None:
     assert trials.loc[3, "reason"] == "phone lost"
     assert trials.loc[0, "counted_attempt"] == "a1"
     run = frames.runs.iloc[0]
-    assert (run["planned"], run["measured"], run["failed"], run["skipped"]) == (13, 3, 1, 1)
+    assert (run["planned"], run["measured"], run["failed"], run["skipped"]) == (16, 5, 1, 1)
 
 
 def test_iterations_come_from_the_result_file_or_the_verbose_lines(frames: RunFrames) -> None:
@@ -161,13 +175,42 @@ def test_iterations_come_from_the_result_file_or_the_verbose_lines(frames: RunFr
 
 
 def test_operators_come_from_the_trace(frames: RunFrames) -> None:
-    operators = frames.operators
+    operators = frames.operators[frames.operators["attempt"] == "t0"]
     assert list(operators["operator"]) == ["Conv", "Relu"]
     assert list(operators["executions"]) == [2, 2]
     assert list(operators["self_s"]) == [600e-6, 200e-6]
     assert operators["share"].sum() == 1.0
     assert list(operators["ran_on"]) == ["CPUExecutionProvider"] * 2
     assert list(operators["complete"]) == [True, True]
+
+
+def test_placements_come_from_the_log_and_a_cut_one_is_not_known(frames: RunFrames) -> None:
+    placements = frames.placements.set_index("attempt")
+    whole, cut = placements.loc["i0"], placements.loc["i1"]
+    assert (whole["known"], whole["partitions"], whole["nodes_claimed"], whole["nodes_in_graph"]) == (True, 2, 8, 10)
+    assert (whole["nodes_before_layout"], whole["claimed_before_layout"]) == (6, 4)
+    assert whole["feature_level"] == 1000006
+    assert whole["devices"][0] == ("google-edgetpu", "accelerator")
+    assert whole["placed"] == (("NnapiExecutionProvider", 2), ("CPUExecutionProvider", 2))
+    assert pd.isna(whole["why"])
+    assert not cut["known"]
+    assert "end mark" in cut["why"]
+    assert cut[["partitions", "nodes_claimed", "nodes_in_graph"]].isna().all()
+
+
+def test_claims_are_every_node_of_every_look(frames: RunFrames) -> None:
+    claims = frames.claims
+    assert set(claims["attempt"]) == {"i0"}
+    assert list(claims.groupby("step").size()) == [6, 10]
+    refused = claims[~claims["supported"] & ~claims["last"]]
+    assert list(refused["node"]) == ["Convolution28", "Convolution110"]
+    assert refused["reason"].iloc[0] == "FusedConv is not supported"
+
+
+def test_partitions_come_from_the_trace(frames: RunFrames) -> None:
+    (row,) = frames.partitions.to_dict("records")
+    assert (row["attempt"], row["partition"]) == ("t1", "NnapiExecutionProvider_Nnapi_77_0_0")
+    assert (row["count"], row["runs"], row["total_s"], row["share"]) == (2, 2, 200e-6, 0.25)
 
 
 def test_missing_and_foreign_evidence_is_told_by_name(home: Path, frames: RunFrames) -> None:
@@ -214,7 +257,7 @@ def test_csv_holds_every_frame(frames: RunFrames, tmp_path: Path) -> None:
     assert [path.name for path in written] == [f"{name}.csv" for name in COLUMNS]
     assert sorted(path.name for path in (tmp_path / "out" / "csv").iterdir()) == sorted(path.name for path in written)
     attempts = read_csv(tmp_path / "out" / "csv" / "attempts.csv")
-    assert [row["attempt"] for row in attempts] == ["c0", "a0", "a1", "a2", "a3", "t0"]
+    assert [row["attempt"] for row in attempts] == ["c0", "a0", "a1", "a2", "a3", "t0", "t1", "i0", "i1"]
     assert attempts[2]["p50_s"] == "0.004"
     assert attempts[1]["p50_s"] == ""
     assert attempts[2]["recorded_at"] == "2026-04-12T02:15:05.123456Z"

@@ -1,0 +1,40 @@
+"""Pure: the columns of the frames `placements`, `claims` and `partitions`, without those that say of which attempt."""
+
+from __future__ import annotations
+
+from orchestrator.store.meaning import ColumnMeaning as _C
+from orchestrator.store.meaning import Columns
+
+PLACEMENT: Columns = {
+    "known": _C("", "whether it is certain what NNAPI took", "flag"),
+    "why": _C("", "why it is not, or why NNAPI took nothing beforehand"),
+    "partitions": _C("", "NNAPI's partitions; missing: not known", "int"),
+    "nodes_claimed": _C("", "nodes that NNAPI took, layout Transposes included; missing: not known", "int"),
+    "nodes_in_graph": _C("", "nodes of the graph then, layout Transposes included", "int"),
+    "nodes_before_layout": _C("", "nodes of the graph before the layout pass; missing: it did not work", "int"),
+    "claimed_before_layout": _C("", "nodes that NNAPI would take before the layout pass", "int"),
+    "devices": _C("", "NNAPI's devices as (name, type); missing: not told", "list"),
+    "feature_level": _C("", "NNAPI's effective feature level", "int"),
+    "placed": _C("", "nodes by execution provider, as the session counted them", "list"),
+}
+
+CLAIM: Columns = {
+    "step": _C("", "the how-manieth look at the graph, from 1; the last counts", "int"),
+    "last": _C("", "whether it is the look that counts", "flag"),
+    "index": _C("", "the node's index in the graph", "int"),
+    "operator": _C("", "its operator"),
+    "node": _C("", "its name"),
+    "supported": _C("", "whether NNAPI can take it; alone in its group it is dropped all the same", "flag"),
+    "reason": _C("", "why not, in the runtime's words; missing where it did not say"),
+}
+
+PARTITION: Columns = {
+    "partition": _C("", "the partition's name in the trace"),
+    "count": _C("", "executions over all runs but the warm-up", "int"),
+    "runs": _C("", "whole runs in the trace but the warm-up", "int"),
+    "total_s": _C("s", "time in it over all executions, copies to and from the driver included", "float"),
+    "min_s": _C("s", "its shortest execution", "float"),
+    "max_s": _C("s", "its longest execution", "float"),
+    "share": _C("", "part of the time in all nodes, 0 to 1", "float"),
+    "complete": _C("", "whether the whole trace was there and understood", "flag"),
+}
