@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -56,14 +57,20 @@ class Phone:
 
 
 def look(server: AdbServer) -> list[Phone]:
-    """Every phone that a server lists, asked in parallel; one listed twice (USB and network) counts once."""
+    """Every phone that a server lists, asked in parallel, by label; one listed twice (USB and network) counts once."""
     seen = attached(server, Deadline.after(PROBE_DEADLINE_S))
     with ThreadPoolExecutor(max_workers=16) as pool:
         phones = list(pool.map(lambda one: _ask(server, one), seen))
     first: dict[str, Phone] = {}
     for phone in phones:
         first.setdefault(phone.label, phone)
-    return list(first.values())
+    return sorted(first.values(), key=lambda phone: in_words_and_numbers(phone.label))
+
+
+def in_words_and_numbers(label: str) -> list[tuple[int, int, str]]:
+    """A key under which `phone-9` stands before `phone-10`."""
+    parts = re.findall(r"(\d{1,18})|(\D+|\d+)", label)
+    return [(0, int(number), "") if number else (1, 0, word) for number, word in parts]
 
 
 def _ask(server: AdbServer, seen: SeenPhone) -> Phone:

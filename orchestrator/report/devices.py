@@ -67,24 +67,41 @@ def render_devices(rows: Sequence[DeviceRow], *, width: int = 80, colour: bool =
     return rendered(lines, colour=colour)
 
 
+_FIXED = 32
+"""Cells of a row beside the columns whose width is chosen: four columns of numbers and words, and the gaps."""
+
+
 def _widths(rows: Sequence[DeviceRow], width: int) -> dict[str, int]:
-    """Cells a column: each as wide as needed within bounds; the serial gives way, since its label stands for it."""
+    """Cells a column: each as wide as needed within bounds; the serial gives way, since its label stands for it.
+
+    While no phone has a label of its own, there is no column for labels.
+    """
+    labelled = any(row.label != row.serial for row in rows)
     widths = {
-        "label": widest((row.label for row in rows), least=5, most=8),
+        "label": widest((row.label for row in rows), least=5, most=18) if labelled else 0,
         "model": widest((row.device_model for row in rows), least=12, most=16),
         "state": widest((row.state for row in rows), least=8, most=18),
         "where": widest((row.where for row in rows), least=5, most=8) if any(row.where for row in rows) else 0,
     }
-    for key, least in (("model", 8), ("state", 12), ("where", 5)):
-        missing = sum(widths.values()) + 32 + 8 - width
+    for key, least in (("model", 8), ("state", 12), ("where", 5), ("label", 8)):
+        missing = sum(widths.values()) + _FIXED + 8 - width
         widths[key] -= min(max(missing, 0), max(widths[key] - least, 0))
-    room = width - sum(widths.values()) - 32
+    room = width - sum(widths.values()) - _FIXED
     return {**widths, "serial": widest((row.serial for row in rows), least=6, most=max(room, 6))}
 
 
+def _names(label: str, device_model: str, serial: str, widths: dict[str, int]) -> str:
+    """The three columns that name a phone. Of a label and a serial the end tells most."""
+    columns = [
+        left(middle(label, widths["label"]), widths["label"]) if widths["label"] else "",
+        left(device_model, widths["model"]),
+        left(middle(serial, widths["serial"]), widths["serial"]),
+    ]
+    return joined(columns, "  ")
+
+
 def _heads(widths: dict[str, int]) -> Line:
-    names = (left("label", widths["label"]), left("device model", widths["model"]), left("serial", widths["serial"]))
-    front = f" {'  '.join(names)}  api  root  {left('state', widths['state'])}"
+    front = f" {_names('label', 'device model', 'serial', widths)}  api  root  {left('state', widths['state'])}"
     return line(Span(f"{front}   °C   batt  {'where' if widths['where'] else ''}", "dim"))
 
 
@@ -93,9 +110,7 @@ def _row(row: DeviceRow, widths: dict[str, int], width: int) -> list[Line]:
     root = NOTHING if row.rooted is None else ("yes" if row.rooted else "no")
     celsius = NOTHING if row.battery_c is None else f"{row.battery_c:.0f}"
     battery = NOTHING if row.battery_percent is None else f"{row.battery_percent} %"
-    names = (left(row.label, widths["label"]), left(row.device_model, widths["model"]))
-    serial = left(middle(row.serial, widths["serial"]), widths["serial"])
-    front = f" {'  '.join(names)}  {serial}  {right(api, 3)}  {left(root, 4)}  "
+    front = f" {_names(row.label, row.device_model, row.serial, widths)}  {right(api, 3)}  {left(root, 4)}  "
     style = _STATE_STYLE.get(row.state.split(" ")[0].rstrip(","), "good" if row.usable else "bad")
     end = f"  {right(celsius, 3)}  {right(battery, 5)}  {left(row.where, widths['where'])}"
     lines = [line(front, Span(left(row.state, widths["state"]), style), end)]

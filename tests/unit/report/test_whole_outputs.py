@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import golden
@@ -109,6 +110,17 @@ DEVICES = [
 def test_devices():
     golden.check("devices.txt", render_devices(DEVICES))
     golden.check("devices_none.txt", render_devices([]))
+    golden.check("devices_without_labels.txt", render_devices([replace(row, label=row.serial) for row in DEVICES]))
+    names = [f"virtual-galaxy-s9-{at}" for at in range(1, 4)]
+    rows = [
+        replace(
+            DEVICES[-1], label=name, serial=f"127.0.0.1:4123{at}", where="tcp", device_model="Galaxy S9 (small disk)"
+        )
+        for at, name in enumerate(names)
+    ]
+    text = render_devices(rows)
+    assert all(name[-11:] in text for name in names), text
+    assert max(len(line) for line in text.splitlines()) <= 80
 
 
 def plan():
