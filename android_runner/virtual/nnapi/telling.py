@@ -1,6 +1,7 @@
 """Pure: what ONNX Runtime with the NNAPI execution provider says in its log, in the words of release 1.21.
 
-Lines are `(severity letter, logger id, code location, text)`; the letter `w` is a warning that a verbose log has not. Texts and locations are from
+Lines are `(severity letter, logger id, code location, text)`; the letter `w` is a warning that a verbose log has not.
+Texts and locations are from
 `core/providers/nnapi/nnapi_builtin/nnapi_execution_provider.cc`, `nnapi_api_helper.cc`, `builders/model_builder.cc` and
 `core/framework/session_state.cc`. Reasons for refused nodes come from our model of the rules, and so does their
 location. The layout pass is not imitated, so the summary comes once and counts the model's own nodes.

@@ -13,12 +13,13 @@ from onnx import helper
 
 from android_runner.trace import read_trace
 from android_runner.virtual.perf_test.standin import nnapi_store
-from tests.unit.virtual_nnapi.apart import convert, mnist, save, value
+from tests.unit.virtual_nnapi.apart import convert, mnist, save, value, weights
 from tests.unit.virtual_nnapi.rooted import RootedPhone
 
 _SUMMARY = re.compile(r"partitions supported by NNAPI: (\d+) number of nodes in the graph: (\d+) .*NNAPI: (\d+)")
 _LINE = re.compile(r"\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} +\d+ +\d+ [VIWEF] onnxruntime: ")
 _FLAGS = ["USE_FP16", "USE_NCHW", "CPU_DISABLED", "CPU_ONLY"]
+_REPLAY = "session.enable_saved_runtime_optimizations|1"
 make = helper.make_node
 
 
@@ -253,3 +254,69 @@ def test_an_arm_phone_has_no_nchwc_and_flushes_no_denormals(pixel_8: RootedPhone
     operators = {e["args"].get("op_name") for e in json.loads(trace.read_text(encoding="utf-8")) if e["cat"] == "Node"}
     assert operators == {"FusedConv", "MaxPool", "Reshape", "Gemm"}
     assert "denormal-as-zero are off" in pixel_8.log
+
+
+def _two_convolutions(folder: Path) -> Path:
+    """At API 27 the convolutions and HardSigmoid stay on the CPU and Relu does not, so one pair only may fuse there."""
+    nodes = [
+        make("Conv", ["x", "w1"], ["c1"], "conv1", pads=[1, 1, 1, 1]),
+        make("Relu", ["c1"], ["r"], "relu"),
+        make("Conv", ["r", "w2"], ["c2"], "conv2", pads=[1, 1, 1, 1]),
+        make("HardSigmoid", ["c2"], ["y"], "hard_sigmoid"),
+    ]
+    constants = [weights("w1", 2, 2, 3, 3), weights("w2", 2, 2, 3, 3, seed=2)]
+    return save(folder / "net.onnx", nodes, [value("x", [1, 2, 6, 6])], [value("y", [1, 2, 6, 6])], constants)
+
+
+@pytest.mark.parametrize(
+    ("runtime_style", "words", "expected"),
+    [
+        (True, ("-C", _REPLAY), ["Conv", "FusedConv", "Nnapi"]),
+        (True, (), ["Conv", "Conv", "HardSigmoid", "Nnapi"]),
+        (True, ("-o", "1", "-C", _REPLAY), ["Conv", "Conv", "HardSigmoid", "Nnapi"]),
+        (False, ("-C", _REPLAY), ["Conv", "Conv", "HardSigmoid", "Nnapi"]),
+    ],
+    ids=["replayed", "no key", "level 1", "fixed"],
+)  # fmt: skip
+def test_saved_optimizations_are_replayed_on_the_rest_alone(
+    tmp_path: Path, binaries: Path, runtime_style: bool, words: tuple[str, ...], expected: list[str]
+) -> None:
+    phone = RootedPhone.of("redmi-go", tmp_path / "root", binaries)
+    level = 99 if runtime_style else 1
+    model = convert(_two_convolutions(tmp_path), tmp_path / "net.ort", level=level, runtime_style=runtime_style)
+    assert phone.nnapi(model, *words, "-p", str(tmp_path / "trace")).returncode == 0
+    (trace,) = tmp_path.glob("trace_*.json")
+    nodes = [event for event in json.loads(trace.read_text(encoding="utf-8")) if event["cat"] == "Node"]
+    names = {event["name"]: event["args"]["op_name"] for event in nodes}
+    assert sorted(name.partition("_")[0] for name in names.values()) == expected
+
+
+@pytest.mark.parametrize("words", [("-c", "3"), ("-P", "-y", "2")], ids=["callers", "parallel"])
+def test_a_trace_of_runs_at_the_same_time(
+    pixel_8: RootedPhone, extended: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    done = pixel_8.nnapi(extended, *words, "-r", "40", "-p", str(tmp_path / "trace"))
+    assert (done.returncode, done.stderr) == (0, "")
+    (trace,) = tmp_path.glob("trace_*.json")
+    events = json.loads(trace.read_text(encoding="utf-8"))
+    providers = [event["args"]["provider"] for event in events if event["cat"] == "Node"]
+    assert providers.count("NnapiExecutionProvider") == providers.count("CPUExecutionProvider") == 2 * 41
+
+
+@pytest.mark.parametrize("words", [(), ("-l",)], ids=["by path", "in memory"])
+@pytest.mark.parametrize("form", ["onnx", "ort"])
+def test_session_events_are_those_of_the_model_itself(
+    pixel_8: RootedPhone, tmp_path: Path, form: str, words: tuple[str, ...]
+) -> None:
+    model = mnist(tmp_path / "mnist.onnx")
+    if form == "ort":
+        model = convert(model, tmp_path / "mnist.ort", level=2)
+    told = {}
+    for provider in ("cpu", "nnapi"):
+        trace = ("-p", str(tmp_path / provider))
+        done = pixel_8.perf_test("-e", provider, "-m", "times", "-r", "1", "-I", *words, *trace, str(model))
+        assert done.returncode == 0
+        (path,) = tmp_path.glob(f"{provider}_*.json")
+        events = json.loads(path.read_text(encoding="utf-8"))
+        told[provider] = [event["name"] for event in events if event["cat"] == "Session"]
+    assert told["nnapi"] == told["cpu"]
