@@ -104,9 +104,7 @@ def _contents(ready: Ready, run_id: str, seed: int, site: Site) -> tuple[RunCont
     contents = RunContents(
         run=_run_record(ready, run_id, kept, site),
         phones=tuple(_phone_record(phone) for phone, _ in ready.phones),
-        variants=tuple(
-            variant_record(built[one], graphs.get(one, "")) for one in dict.fromkeys(case.variant_id for case in cases)
-        ),
+        variants=tuple(variant_record(variant, graphs.get(one, "")) for one, variant in built.items()),
         cases=cases,
         trials=tuple(
             trial
@@ -157,9 +155,8 @@ def _claim_graphs(cases: Sequence[Case], built: Mapping[str, Variant], home: Hom
     """
     if not any(case.settings.provider is ExecutionProvider.NNAPI for case in cases):
         return {}
-    variants = [built[variant_id] for variant_id in dict.fromkeys(case.variant_id for case in cases)]
     evidence = EvidenceStore(home.root)
-    found = claim_graphs(variants, Shelf(home.shelf))
+    found = claim_graphs(list(built.values()), Shelf(home.shelf))
     return {one: evidence.keep_bytes(text.encode()) for one, text in found.items() if isinstance(text, str)}
 
 
