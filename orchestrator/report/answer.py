@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.report import stats
+from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.numbers import plural
 from orchestrator.report.source import Cell, Row, flag, number, text, whole
 from orchestrator.report.summary import PhoneAnswer, SettingRow, TwinDifference
@@ -27,6 +28,7 @@ class PhoneSource:
     facts: Row
     default_dropped: str
     twins: TwinDifference | None
+    nnapi: NnapiAnswer | None
 
 
 def rounds_of(cell: Cell) -> dict[int, float]:
@@ -76,6 +78,7 @@ def phone_answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
         rows=tuple(rows),
         resolves=stats.resolvable_difference(all_rounds),
         twins=source.twins,
+        nnapi=source.nnapi,
     )
 
 

@@ -6,6 +6,17 @@ import re
 from collections.abc import Sequence
 
 from orchestrator.report.lines import shown
+from orchestrator.report.nnapi import NnapiAnswer
+from orchestrator.report.nnapi_text import (
+    RULES_NOTE,
+    case_words,
+    devices_words,
+    nodes_words,
+    pieces_time,
+    pieces_words,
+    prediction_name,
+    share_words,
+)
 from orchestrator.report.numbers import NOTHING, decimals_for, ms, ratio, size, span
 from orchestrator.report.sentence import how_sure
 from orchestrator.report.stats import Sureness
@@ -57,6 +68,42 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Seque
     rule = ["---:" if at in numbers else "---" for at in range(len(heads))]
     body = [[escaped(cell) for cell in row] for row in rows]
     return [f"| {' | '.join(cells)} |" for cells in ([escaped(head) for head in heads], rule, *body)] + [""]
+
+
+def nnapi_section(nnapi: NnapiAnswer) -> list[str]:
+    """What NNAPI should have taken on one phone, and what it did; its shares of nodes, time and multiply-adds."""
+    lines = [_paragraph(f"NNAPI: {devices_words(nnapi)}"), ""]
+    if nnapi.cases:
+        heads = ("setting", "nodes", "parts", "time", "multiply-adds", "layout nodes", "partitions ms", "prediction")
+        rows = [
+            (
+                case.row,
+                nodes_words(case),
+                NOTHING if case.partitions is None else str(case.partitions),
+                share_words(case.time_share),
+                share_words(case.multiply_adds_share),
+                NOTHING if case.layout_nodes is None else str(case.layout_nodes),
+                pieces_time(case),
+                case_words(case),
+            )
+            for case in nnapi.cases
+        ]
+        lines += table(heads, rows, numbers=(1, 2, 3, 4, 5))
+    if nnapi.predictions:
+        predicted = [
+            (
+                prediction_name(one),
+                f"{one.nodes_claimed}/{one.nodes}",
+                str(len(one.partitions)),
+                pieces_words(one) or NOTHING,
+                share_words(one.multiply_adds_share),
+                "; ".join(f"{count} {operator}: {reason}" for operator, reason, count in one.not_taken) or NOTHING,
+            )
+            for one in nnapi.predictions
+        ]
+        heads = ("variant", "nodes", "parts", "partitions", "multiply-adds", "on the CPU, and why")
+        lines += [_paragraph(f"What it should take, {RULES_NOTE}:"), "", *table(heads, predicted, numbers=(1, 2, 4))]
+    return lines
 
 
 def _model(summary: RunSummary, model: ModelSummary) -> list[str]:
@@ -111,7 +158,8 @@ def _phone(phone: PhoneAnswer, model: str) -> list[str]:
     heads = ("#", "setting", "p50 ms", "±95%", "p90", "vs default", "session ms", "n", "iterations", "remarks")
     lines += table(heads, [_cells(row, phone, decimals) for row in phone.rows], numbers=(2, 3, 4, 5, 6, 7, 8))
     footer = footer_words(phone, model)
-    return [*lines, _paragraph(footer), ""] if footer else lines
+    lines += [_paragraph(footer), ""] if footer else []
+    return lines + (nnapi_section(phone.nnapi) if phone.nnapi else [])
 
 
 def _cells(row: SettingRow, phone: PhoneAnswer, decimals: int) -> tuple[str, ...]:

@@ -119,8 +119,8 @@ def _case(placed: Row, predicted: Row, ran: Sequence[Row]) -> NnapiCase:
     own = whole(placed, "nodes_before_layout") if looked_twice else every
     partitions = whole(placed, "partitions")
     expected = (whole(predicted, "partitions"), whole(predicted, "nodes_claimed"))
-    as_predicted = None if not known or None in expected or None in (partitions, claimed) else (
-        expected == (partitions, claimed)
+    as_predicted = (
+        None if not known or None in expected or None in (partitions, claimed) else (expected == (partitions, claimed))
     )
     pieces = sorted((row for row in ran if text(row, "case") == text(placed, "case")), key=_piece_order)
     return NnapiCase(

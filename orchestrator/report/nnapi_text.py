@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from orchestrator.report.lines import Line, Span, left, line, paragraph, right, shown, widest, wrap
 from orchestrator.report.nnapi import NnapiAnswer, NnapiCase, NnapiPrediction
 from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, plural
+from orchestrator.report.summary import PhoneAnswer
 
 RULES_NOTE = "predicted by the rules of ONNX Runtime 1.21's NNAPI EP (that of 2020, in older guides, took less)"
 MAX_SHOWN_OPERATORS = 8
@@ -82,6 +83,22 @@ def pieces_time(case: NnapiCase) -> str:
 def nodes_words(case: NnapiCase) -> str:
     """`65/65`: taken of the model's own nodes."""
     return NOTHING if case.nodes is None or case.nodes_claimed is None else f"{case.nodes_claimed}/{case.nodes}"
+
+
+def nnapi_note(phone: PhoneAnswer) -> str:
+    """What a reader of an answer must know of NNAPI there; "" where it has no part in it."""
+    nnapi, best = phone.nnapi, phone.best
+    if nnapi is None:
+        return ""
+    if nnapi.only_reference:
+        return f"NNAPI here is {devices_words(nnapi)}"
+    case = nnapi.case(best.case) if best is not None else None
+    if case is None:
+        return ""
+    others = [row for row in phone.rows if row.p50_s is not None and nnapi.case(row.case) is None]
+    without = f"; the best without it: {others[0].row}" if others else ""
+    took = f"took {case.nodes_claimed} of {case.nodes} nodes in {plural(case.partitions or 0, 'partition')}, "
+    return f"NNAPI {took if case.known else ''}deprecated since Android 15{without}"
 
 
 def nnapi_lines(nnapi: NnapiAnswer, width: int) -> list[Line]:

@@ -55,6 +55,23 @@ class RunFrames(Protocol):
         """model, phone, row, reason."""
         ...
 
+    @property
+    def predictions(self) -> pd.DataFrame:
+        """phone, model, variant, recipe, nnapi_flags, nodes, nodes_claimed, partition_operators, multiply_adds,
+        multiply_adds_claimed, not_taken, not_checked."""
+        ...
+
+    @property
+    def placements(self) -> pd.DataFrame:
+        """phone, model, case, row, known, why, partitions, nodes_claimed, nodes_in_graph, nodes_before_layout,
+        claimed_before_layout, devices."""
+        ...
+
+    @property
+    def partitions(self) -> pd.DataFrame:
+        """phone, model, case, partition, count, total_s, share."""
+        ...
+
 
 def records(frame: pd.DataFrame) -> list[Row]:
     """A frame's rows as mappings; NaN, NaT and NA become None."""

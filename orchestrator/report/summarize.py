@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from orchestrator.report import source
 from orchestrator.report.answer import PhoneSource, phone_answer, twin_difference
+from orchestrator.report.nnapi_reading import NnapiRows
 from orchestrator.report.sentence import headline, model_sentence
 from orchestrator.report.source import Row, RunFrames, text, whole
 from orchestrator.report.summary import DroppedRow, ModelSummary, RunHead, RunSummary, TwinDifference, VariantRow
@@ -21,13 +23,20 @@ def summarize(frames: RunFrames) -> RunSummary:
     dropped = source.records(frames.dropped)
     phones = {text(row, "phone"): row for row in source.records(frames.phones)}
     cells = source.cells(trials, attempts)
-    twins = _twins(cells)
+    nnapi = NnapiRows(
+        predictions=source.records(frames.predictions),
+        placements=source.records(frames.placements),
+        partitions=source.records(frames.partitions),
+        graph_of={text(row, "variant"): text(row, "graph_digest") for row in variants},
+        cases={text(row, "case"): row for row in attempts},
+    )
     groups: dict[str, dict[str, list[source.Cell]]] = {}
     for cell in cells:
         groups.setdefault(cell.model, {}).setdefault(cell.phone, []).append(cell)
     for row in dropped:  # a phone on which nothing of a model could be planned still has its place
         groups.setdefault(text(row, "model"), {}).setdefault(text(row, "phone"), [])
-    models = tuple(_model(model, by_phone, phones, twins, variants, dropped) for model, by_phone in groups.items())
+    known = _Known(phones, _twins(cells), nnapi)
+    models = tuple(_model(model, by_phone, known, variants, dropped) for model, by_phone in groups.items())
     return RunSummary(
         headline=headline(models),
         head=_head(source.records(frames.runs), attempts, variants),
@@ -36,11 +45,19 @@ def summarize(frames: RunFrames) -> RunSummary:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of a run's phones, by identity, and of NNAPI."""
+
+    phones: Mapping[str, Row]
+    twins: Mapping[str, TwinDifference]
+    nnapi: NnapiRows
+
+
 def _model(
     model: str,
     by_phone: Mapping[str, list[source.Cell]],
-    phones: Mapping[str, Row],
-    twins: Mapping[str, TwinDifference],
+    known: _Known,
     variants: Sequence[Row],
     dropped: Sequence[Row],
 ) -> ModelSummary:
@@ -50,9 +67,10 @@ def _model(
         phone_answer(
             PhoneSource(
                 phone=phone,
-                facts=phones.get(phone, {}),
+                facts=known.phones.get(phone, {}),
                 default_dropped=reasons.get((phone, "default"), ""),
-                twins=twins.get(phone),
+                twins=known.twins.get(phone),
+                nnapi=known.nnapi.answer(model, phone),
             ),
             cells,
         )
@@ -64,7 +82,7 @@ def _model(
         sentence=model_sentence(model, answers),
         phones=tuple(answers),
         variants=_variants([row for row in variants if text(row, "model") == model]),
-        dropped=_dropped(drops, phones),
+        dropped=_dropped(drops, known.phones),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.stats import Ratio, Verdict
 
 
@@ -116,6 +117,7 @@ class PhoneAnswer:
     rows: tuple[SettingRow, ...]
     resolves: float | None
     twins: TwinDifference | None
+    nnapi: NnapiAnswer | None = None
 
     @property
     def name(self) -> str:

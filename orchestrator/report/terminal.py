@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 
 from orchestrator.report.lines import Line, Span, fit, joined, left, line, paragraph, rendered, right, widest, wrap
+from orchestrator.report.nnapi_text import nnapi_lines, nnapi_note, nodes_words
 from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, plural, ratio, span
 from orchestrator.report.sentence import how_sure
 from orchestrator.report.stats import Sureness
@@ -107,6 +108,7 @@ def _model(summary: RunSummary, model: ModelSummary, all_tables: bool, width: in
     for phone in tables:
         lines.append(())
         lines += phone_table(phone, model.model, width)
+        lines += nnapi_lines(phone.nnapi, width) if phone.nnapi else []
     hidden = len(model.phones) - len(tables)
     if hidden > 0:
         lines += [(), line(Span(f"  {plural(hidden, 'more table')}: --all", "dim"))]
@@ -162,7 +164,7 @@ def _notes(phones: Sequence[PhoneAnswer], width: int) -> list[Line]:
     """What a reader must know of a phone's answer, a paragraph a phone."""
     lines: list[Line] = []
     for phone in phones:
-        notes = [phone.baseline_note]
+        notes = [phone.baseline_note, nnapi_note(phone)]
         if phone.verdict.sureness is Sureness.TIE:
             names = [row.row for row in phone.rows if row.rank == 1]
             notes.append(f"{phone.verdict.reason} among {', '.join(names)}")
@@ -185,13 +187,26 @@ def phone_table(phone: PhoneAnswer, model: str, width: int) -> list[Line]:
     columns = [[ms(value, decimals) for value in (row.p50_s, row.half_width_s, row.p90_s)] for row in phone.rows]
     figure_width = widest((text for row in columns for text in row), least=6, most=12)
     mark_width = widest(("; ".join(row.marks) for row in phone.rows), most=18)
-    name_width = width - 6 - 3 * (figure_width + 1) - 4 - (mark_width + 2 if mark_width else 0)
+    taken = _taken(phone)
+    name_width = width - 6 - 3 * (figure_width + 1) - cell_len(taken[0]) - 4 - (mark_width + 2 if mark_width else 0)
     heads = "".join(f" {right(text, figure_width)}" for text in ("p50 ms", "±95%", "p90"))
-    lines.append(line(Span(f"   #  {left('setting', name_width)}{heads}   n", "dim")))
-    for row, texts in zip(phone.rows, columns, strict=True):
+    lines.append(line(Span(f"   #  {left('setting', name_width)}{heads}{taken[0]}   n", "dim")))
+    for row, texts, what in zip(phone.rows, columns, taken[1:], strict=True):
         figures = "".join(f" {right(text, figure_width)}" for text in texts)
-        lines += _setting(row, figures, name_width, width)
+        lines += _setting(row, figures + what, name_width, width)
     return [*lines, *_footer(phone, model, width)]
+
+
+def _taken(phone: PhoneAnswer) -> list[str]:
+    """The columns on what NNAPI took, head first; empty texts where no row has any."""
+    if phone.nnapi is None or not phone.nnapi.cases:
+        return [""] * (len(phone.rows) + 1)
+    cases = [phone.nnapi.case(row.case) for row in phone.rows]
+    parts = [NOTHING if case is None or case.partitions is None else str(case.partitions) for case in cases]
+    nodes = [NOTHING if case is None else nodes_words(case) for case in cases]
+    nodes_width = widest(nodes, least=5, most=9)
+    rows = zip(["parts", *parts], ["nodes", *nodes], strict=True)
+    return [f" {right(part, 5)} {right(node, nodes_width)}" for part, node in rows]
 
 
 def setting_name(row: SettingRow) -> str:

@@ -14,7 +14,7 @@ START = datetime(2026, 4, 12, 2, 14, tzinfo=UTC)
 
 @dataclass
 class Frames:
-    """Six frames, one attribute each."""
+    """A frame an attribute."""
 
     runs: pd.DataFrame
     phones: pd.DataFrame
@@ -22,6 +22,9 @@ class Frames:
     trials: pd.DataFrame
     attempts: pd.DataFrame
     dropped: pd.DataFrame
+    predictions: pd.DataFrame = field(default_factory=pd.DataFrame)
+    placements: pd.DataFrame = field(default_factory=pd.DataFrame)
+    partitions: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 @dataclass
