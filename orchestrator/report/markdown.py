@@ -101,8 +101,8 @@ def nnapi_section(nnapi: NnapiAnswer) -> list[str]:
             )
             for one in nnapi.predictions
         ]
-        heads = ("variant", "nodes", "parts", "partitions", "multiply-adds", "on the CPU, and why")
-        lines += [_paragraph(f"What it should take, {RULES_NOTE}:"), "", *table(heads, predicted, numbers=(1, 2, 4))]
+        titles = ("variant", "nodes", "parts", "partitions", "multiply-adds", "on the CPU, and why")
+        lines += [_paragraph(f"What it should take, {RULES_NOTE}:"), "", *table(titles, predicted, numbers=(1, 2, 4))]
     return lines
 
 

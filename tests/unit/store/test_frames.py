@@ -15,6 +15,8 @@ import pytest
 import sample_run as sample
 
 import orchestrator
+from android_runner.nnapi.graph import Graph, Node, Value
+from android_runner.nnapi.notation import graph_to_text
 from orchestrator.errors import StoreError, UsageError
 from orchestrator.outcome import Measured, Skipped, SkipReason
 from orchestrator.plan.case import Purpose, Trial
@@ -30,6 +32,23 @@ LATENCIES_S = (0.004, 0.0041, 0.0039)
 RESULT = "".join(f"mnist,{value},30000000,12,{n}\n" for n, value in enumerate(LATENCIES_S)).encode()
 LOG = (ROOT / "tests/corpus/nnapi_log/logcat-1.21-two-passes.txt").read_bytes()
 VERBOSE = "".join(f"iteration:{n + 1},time_cost:{value}\n" for n, value in enumerate(LATENCIES_S)).encode()
+
+
+FLOAT = 1
+GRAPH = Graph(
+    nodes=(
+        Node("a", "Relu", "", 14, ("x",), ("y",)),
+        Node("b", "FusedConv", "com.microsoft", 1, ("y", "w"), ("z",)),
+        Node("c", "Relu", "", 14, ("z",), ("out",)),
+    ),
+    values={
+        **{name: Value(name, FLOAT, (1, 4, 8, 8)) for name in ("x", "y", "z", "out")},
+        "w": Value("w", FLOAT, (4, 4, 1, 1), constant=True),
+    },
+    inputs=("x",),
+    outputs=("out",),
+    opset=14,
+)
 
 
 def trace(*, nnapi: bool = False) -> bytes:
@@ -65,7 +84,10 @@ def home(tmp_path: Path) -> Path:
         replace(traced, case_id=sample.CASES[1].case_id, purpose=purpose, round=number, position=100 + number)
         for purpose, number in ((Purpose.TRACE, 1), (Purpose.INTROSPECT, 2), (Purpose.INTROSPECT, 3))
     ]
-    ledger.add_run(replace(contents, trials=(*contents.trials, traced, *more)))
+    variants = tuple(
+        replace(one, claim_graph=evidence.keep_bytes(graph_to_text(GRAPH).encode())) for one in contents.variants
+    )
+    ledger.add_run(replace(contents, variants=variants, trials=(*contents.trials, traced, *more)))
     trials = contents.trials
     calibration = replace(sample.attempt(trials[0], "c0", Measured(figures=None)), purpose="calibrate", trial_id="")
     ledger.record_attempts(
@@ -182,6 +204,18 @@ def test_operators_come_from_the_trace(frames: RunFrames) -> None:
     assert operators["share"].sum() == 1.0
     assert list(operators["ran_on"]) == ["CPUExecutionProvider"] * 2
     assert list(operators["complete"]) == [True, True]
+
+
+def test_predictions_are_made_from_the_graphs_that_the_run_kept(frames: RunFrames) -> None:
+    rows = frames.predictions
+    assert len(rows) == 2 * 2 * 2  # phones, variants, and flags: none, and NCHW alone
+    row = rows.iloc[0]
+    assert (row.nodes, row.nodes_claimed, row.partitions, row.feature_level) == (3, 2, 2, 1000007)
+    assert row.partition_operators == [["Relu"], ["Relu"]]
+    assert (row.multiply_adds, row.multiply_adds_claimed) == (4 * 8 * 8 * 4, 0)
+    ((operator, reason, count),) = row.not_taken
+    assert (operator, count) == ("com.microsoft:FusedConv", 1)
+    assert "does not know" in reason
 
 
 def test_placements_come_from_the_log_and_a_cut_one_is_not_known(frames: RunFrames) -> None:
