@@ -45,7 +45,7 @@ _OPSET = re.compile(r"NnapiExecutionProvider cannot be used with this model due 
 _DEVICES = re.compile(r"Found devices \[(.*)\] in NNAPI")
 _DEVICE = re.compile(r"\[Name: \[([^\]]{0,200})\], Type \[(-?\d{1,9})\]\]")
 _PLACED = re.compile(r" ?(?:All nodes|Node\(s\)) placed on \[([^\]]{1,200})\]\. Number of nodes: (\d{1,9})")
-_REASON_FILE = re.compile(r"(?:\w*op_builder\w*|op_support_checker|helper)\.cc")
+_REASON_FILE = re.compile(r"(?:\w*op_builder\w*|op_support_checker|helper)\.cc|virtual_nnapi")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

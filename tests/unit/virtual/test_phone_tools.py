@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,10 @@ class _Tree:
         done = subprocess.run([*self._shell, "-c", command], env=env, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout, done.stderr
 
+    def start(self, command: str) -> subprocess.Popen[bytes]:
+        env = {"ORCH_ROOT": str(self.root), "PATH": f"{self.root}/system/bin"}
+        return subprocess.Popen([*self._shell, "-c", command], env=env, stdout=subprocess.PIPE)
+
 
 @pytest.fixture(params=_SHELLS)
 def tree(request: pytest.FixtureRequest, tmp_path: Path) -> _Tree:
@@ -69,6 +75,61 @@ def test_every_shell_gives_the_same_answers(tree: _Tree) -> None:
     assert tree.run("log -t tag one two; logcat -d")[1].splitlines()[1].endswith("I tag: one two")
     assert tree.run("setprop ro.x 1")[0] == 1
     assert tree.run("setprop debug.x 1; getprop debug.x")[1] == "1\n"
+
+
+LOG = (
+    "11-21 07:18:02.100   100   101 V onnxruntime:  [V:onnxruntime:Default, a.cc:1 f] first\n"
+    "11-21 07:18:02.200   200   200 E other   : it's $(bad) \\n\n"
+    "11-21 07:18:02.300   200   200 W onnxruntime: second\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ("", "fos"),
+        ("-s onnxruntime:V", "fs"),
+        ("-s onnxruntime:w other", "os"),
+        ("'*:E'", "o"),
+        ("onnxruntime:S", "o"),
+        ("onnxruntime:W '*:S'", "s"),
+        ("--pid=200", "os"),
+        ("--pid=20", ""),
+        ("-b main -v threadtime --pid=200 -s onnxruntime:V", "s"),
+        ("-T 1", "s"),
+        ("-t 2", "os"),
+        ("-T 2 -s other:V", "o"),
+        ("-s", ""),
+    ],
+)
+def test_logcat_chooses_lines(tree: _Tree, words: str, kept: str) -> None:
+    (tree.root / "data/system/log").write_text(LOG)
+    code, told, error = tree.run(f"logcat -d {words}")
+    lines = dict(zip("fos", LOG.splitlines(keepends=True), strict=True))
+    assert (code, error) == (0, "")
+    assert told == "--------- beginning of main\n" + "".join(lines[name] for name in kept)
+
+
+def test_logcat_streams_until_it_is_ended_and_leaves_nothing(tree: _Tree) -> None:
+    """Also a line that is written in two pieces comes out whole."""
+    log = tree.root / "data/system/log"
+    log.write_text(LOG)
+    with tree.start("exec logcat -b main -v threadtime -T 1 -s onnxruntime:V mine:V") as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"--------- beginning of main\n"
+        assert running.stdout.readline().endswith(b"W onnxruntime: second\n")
+        with log.open("a") as writer:
+            writer.write("11-21 07:18:03.000   300   300 W onnxruntime: torn ")
+            writer.flush()
+            time.sleep(0.3)
+            writer.write("line\n11-21 07:18:03.000   300   300 W other: no\n")
+        tree.run("log -t mine told")
+        assert running.stdout.readline().endswith(b"W onnxruntime: torn line\n")
+        assert running.stdout.readline().endswith(b"I mine: told\n")
+        running.terminate()
+        assert running.stdout.read() == b"", "the pipe is closed: nobody holds it"
+    assert running.returncode in (-signal.SIGTERM, 128 + signal.SIGTERM)
+    assert log.read_text().startswith(LOG)
 
 
 def test_only_the_phones_tools_are_found(tree: _Tree) -> None:
