@@ -28,7 +28,8 @@ DEVICE_TYPES = {0: "unknown", 1: "other", 2: "cpu", 3: "gpu", 4: "accelerator"}
 
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,20}m")
 _MESSAGE = re.compile(
-    r"\[([VIWEF]):[^:\]]{0,64}:[^,\]]{0,200}, ([^\s\]:]{1,200}):?\d{0,9} ?([^\]]{0,200})\] ?(.*)", re.DOTALL
+    r"(?:\S{1,40} \S{1,40})? ?\[([VIWEF]):[^:\]]{0,64}:[^,\]]{0,200}, ([^\s\]:]{1,200}):?\d{0,9} ?([^\]]{0,200})\] ?(.*)",
+    re.DOTALL,
 )
 _SUMMARY = re.compile(
     r"GetCapability, number of partitions supported by NNAPI: (\d{1,9}),? number of nodes in the graph: (\d{1,9}),? "
@@ -186,7 +187,7 @@ class _Reader:
 
     def take(self, line: str) -> None:
         """One line; what is not about NNAPI is passed over."""
-        found = _MESSAGE.search(line)
+        found = _MESSAGE.match(line)
         if found is None:
             return
         level, file, text = found[1], found[2], found[4]

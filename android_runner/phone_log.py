@@ -24,7 +24,7 @@ MAX_LINE_CHARS = 8192
 """logd takes 4068 bytes a message at most."""
 MARK = "orch-mark"
 
-_LINE = re.compile(r"\d\d-\d\d \d\d:\d\d:\d\d\.\d{3,9} +(\d{1,10}) +\d{1,10} ([VDIWEF]) ([^:]{0,200}?) *: ?(.*)")
+_LINE = re.compile(r"\d\d-\d\d \d\d:\d\d:\d\d\.\d{3,9} +(\d{1,10}) +\d{1,10} ([VDIWEF]) ([^:]{0,200}): ?(.*)")
 _DIVIDER = re.compile(r"-{9} (?:beginning of|switch to) ")
 _BEGIN = re.compile(r"begin ([a-z0-9][a-z0-9-]{0,63})")
 _END = re.compile(r"end ([a-z0-9][a-z0-9-]{0,63}) ([0-9]{1,10})")
@@ -108,7 +108,7 @@ def _lines_of(data: bytes) -> _Read:
     for one in raw:
         text = one[: 4 * MAX_LINE_CHARS].decode("utf-8", errors="replace")[:MAX_LINE_CHARS].rstrip("\r")
         if (found := _LINE.fullmatch(text)) is not None:
-            read.lines.append(LogLine(int(found[1]), found[2], found[3], found[4].rstrip()))
+            read.lines.append(LogLine(int(found[1]), found[2], found[3].rstrip(), found[4].rstrip()))
         elif _DIVIDER.match(text):
             read.lines.append(None)
         elif text.strip():

@@ -107,7 +107,7 @@ def task_of(index: int, work: Work, kit: LaneKit) -> TrialTask:
         replay_saved=variant.recipe.format is ModelFormat.ORT and variant.recipe.style is OptimizationStyle.RUNTIME,
     )
     command = argv(call, kit.capabilities)
-    if kit.facts.launcher and work.purpose not in (Purpose.TRACE, Purpose.INTROSPECT):
+    if kit.facts.launcher:  # also for what is not timed: it would compute beside another phone's timed trial
         command = (kit.facts.launcher, *command)
     expected_s = kit.materials.trial_s if timed else UNKNOWN_LENGTH_S
     return TrialTask(
