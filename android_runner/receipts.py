@@ -13,10 +13,9 @@ A unit whose files still have the size, mtime and inode of the receipt is taken 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from android_runner.block import ORCH_DIR
 from android_runner.device import quoted
@@ -27,12 +26,10 @@ DIGEST_SHAPE = re.compile(r"[0-9a-f]{8,64}")
 NAME_SHAPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,120}(?:/[A-Za-z0-9][A-Za-z0-9._+-]{0,120}){0,3}")
 _SHA = re.compile(r"[0-9a-f]{64}")
 _STAT_LINE = re.compile(r"(\d{1,19}) (\d{1,19}) (\d{1,20}) ([0-9a-f]{8,64}/\S{1,500})")
-_COMMAND_BYTES = 40_000
 _ENTER = f"cd {quoted(STAGED_DIR)} 2>/dev/null || exit 0; "
 
 Stat = tuple[int, int, int]
 """Size in bytes, mtime in seconds, inode."""
-_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,21 +87,6 @@ class Seen:
 
     receipts: dict[str, Receipt]
     stats: dict[str, Stat]
-
-
-def batched(items: Sequence[_Item], cost_bytes: Callable[[_Item], int]) -> Iterator[list[_Item]]:
-    """Items in groups whose text fits one shell call."""
-    batch: list[_Item] = []
-    size = 0
-    for item in items:
-        cost = cost_bytes(item)
-        if batch and size + cost > _COMMAND_BYTES:
-            yield batch
-            batch, size = [], 0
-        batch.append(item)
-        size += cost
-    if batch:
-        yield batch
 
 
 def unit_cost_bytes(unit: StageUnit) -> int:

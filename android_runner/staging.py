@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from android_runner.batches import COMMAND_BYTES, batches
 from android_runner.deadline import Deadline
 from android_runner.device import Device, PhonePath, PushedFile, PushItem
 from android_runner.errors import PhoneFull, PhoneRefused
@@ -23,7 +24,6 @@ from android_runner.receipts import (
     Seen,
     StageFile,
     StageUnit,
-    batched,
     evict_command,
     hash_command,
     is_ready,
@@ -97,7 +97,7 @@ class _Staging:
         doubtful = [unit for unit in self.units if verify or not is_ready(unit, seen)]
         proven = self._proven(doubtful, seen)
         pushed: set[str] = set()
-        for group in _groups(doubtful, proven):
+        for group in batches(doubtful, lambda unit: _missing_bytes(unit, proven), GROUP_BYTES):
             pushed |= self._carry(group, proven)
         known = {unit.digest for unit in self.units} - pushed
         return StagedReport(
@@ -110,7 +110,7 @@ class _Staging:
 
     def _look(self) -> Seen:
         receipts, stats = {}, {}
-        for batch in batched(self.units, unit_cost_bytes):
+        for batch in batches(self.units, unit_cost_bytes, COMMAND_BYTES):
             marker = f"files-{secrets.token_hex(8)}"
             seen = parse_look(self._text(look_command(batch, marker)), marker)
             receipts.update(seen.receipts)
@@ -121,7 +121,7 @@ class _Staging:
         """sha256 by path of the files that are there and right, hashed on the phone just now."""
         there = [path for unit in units for path in unit.paths() if path in seen.stats]
         found: dict[str, str] = {}
-        for batch in batched(there, lambda path: len(path) + 1):
+        for batch in batches(there, lambda path: len(path) + 1, COMMAND_BYTES):
             result = self.device.shell(hash_command(batch), deadline=self.deadline)
             if result.exit_code == NO_DIGEST_TOOL:
                 said = cleaned(result.stderr.decode(errors="replace"))
@@ -151,7 +151,7 @@ class _Staging:
             for (_, _, path), done in zip(missing, self._push(items), strict=True):
                 proven[path] = done.sha256
                 self.pushed_bytes += done.size_bytes
-        for batch in batched(group, unit_cost_bytes):
+        for batch in batches(group, unit_cost_bytes, COMMAND_BYTES):
             result = self.device.shell(receipts_command(batch, proven), deadline=self.deadline)
             if result.exit_code:
                 said = cleaned(result.stderr.decode(errors="replace"))
@@ -188,7 +188,7 @@ class _Staging:
         chosen = victims(parse_residents(self._text(RESIDENTS_COMMAND)), self.keep, wanted_bytes)
         if not chosen:
             return 0
-        for batch in batched(chosen, lambda one: 2 * len(one.digest) + 12):
+        for batch in batches(chosen, lambda one: 2 * len(one.digest) + 12, COMMAND_BYTES):
             self._text(evict_command(batch))
         self.evicted += [one.digest for one in chosen]
         return sum(one.size_bytes for one in chosen)
@@ -197,19 +197,9 @@ class _Staging:
         return self.device.shell(command, deadline=self.deadline).text()
 
 
-def _groups(units: Sequence[StageUnit], proven: Mapping[str, str]) -> Iterator[list[StageUnit]]:
-    """Units in groups of about `GROUP_BYTES` still to be pushed."""
-    group: list[StageUnit] = []
-    size = 0
-    for unit in units:
-        cost = sum(file.size_bytes() for file, path in zip(unit.files, unit.paths(), strict=True) if path not in proven)
-        if group and size + cost > GROUP_BYTES:
-            yield group
-            group, size = [], 0
-        group.append(unit)
-        size += cost
-    if group:
-        yield group
+def _missing_bytes(unit: StageUnit, proven: Mapping[str, str]) -> int:
+    """What is still to be pushed of a unit."""
+    return sum(file.size_bytes() for file, path in zip(unit.files, unit.paths(), strict=True) if path not in proven)
 
 
 def _digest_of(file: StageFile) -> str:

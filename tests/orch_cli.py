@@ -12,6 +12,15 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 
+def wait_for_line(process: subprocess.Popen[str], start: str) -> None:
+    """Read a command's stderr up to a line that starts so."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith(start):
+            return
+    raise AssertionError(f"no line {start!r} before the end: exit {process.wait()}")
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How a command ended, its streams as text."""

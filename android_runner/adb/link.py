@@ -14,7 +14,7 @@ from android_runner.adb.receiving import pull_some, read_one
 from android_runner.adb.sending import (
     Part,
     Sent,
-    batches,
+    finishing_bytes,
     finishing_command,
     judged,
     parts_of,
@@ -25,6 +25,7 @@ from android_runner.adb.server import MAX_SERVICE_BYTES, AdbServer
 from android_runner.adb.shell import marked, new_marker, run_v1, run_v2
 from android_runner.adb.sync import AHEAD, SyncSession, staging_error
 from android_runner.adb.translate import translated, words
+from android_runner.batches import COMMAND_BYTES, batches
 from android_runner.deadline import Deadline
 from android_runner.device import (
     MAX_OUTPUT_BYTES,
@@ -127,7 +128,7 @@ class AdbDevice:
                     raise
                 self._make_parents(items, deadline)  # adbd makes them itself; some file services do not
                 sent = self._send(parts, deadline)
-            for batch in batches(sent):
+            for batch in batches(sent, finishing_bytes, COMMAND_BYTES):
                 result = self.shell(finishing_command(batch), deadline=deadline)
                 pushed += judged(self._serial, batch, result)
         except (RunnerError, OSError):

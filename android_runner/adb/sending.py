@@ -29,8 +29,6 @@ _PACKETS = 16
 _SLOT = 8 + DATA_BYTES
 _HEAD = struct.Struct("<4sI")
 _REGULAR = 0o100000
-_COMMAND_BYTES = 40_000
-"""Bound on one shell command's text; more files than fit are finished in several."""
 DIGEST_DIFFERS = 98
 """Exit code of the finishing command, outside of what `mv` and `chmod` use."""
 
@@ -175,19 +173,9 @@ def _acknowledge(session: SyncSession, serial: str, part: Part, deadline: Deadli
         raise staging_error(serial, f"push {part.item.target}", failed.text)
 
 
-def batches(sent: Sequence[Sent]) -> Iterator[list[Sent]]:
-    """Files in groups whose finishing command stays short enough for one shell call."""
-    batch: list[Sent] = []
-    size = 0
-    for one in sent:
-        cost = 2 * len(quoted(one.part.item.target)) + 3 * len(quoted(one.part.temporary)) + 160
-        if batch and size + cost > _COMMAND_BYTES:
-            yield batch
-            batch, size = [], 0
-        batch.append(one)
-        size += cost
-    if batch:
-        yield batch
+def finishing_bytes(one: Sent) -> int:
+    """About how much shell text a file takes in the finishing command."""
+    return 2 * len(quoted(one.part.item.target)) + 3 * len(quoted(one.part.temporary)) + 160
 
 
 def finishing_command(batch: Sequence[Sent]) -> str:

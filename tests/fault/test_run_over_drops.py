@@ -14,7 +14,7 @@ import pytest
 from android_runner.adb.server import adb_binary
 from android_runner.virtual.faults import Drop, DropKind, FaultPlan, write_faults
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
-from tests.orch_cli import Orch
+from tests.orch_cli import Orch, wait_for_line
 
 
 @pytest.mark.parametrize(
@@ -27,10 +27,7 @@ def test_a_drop_loses_nothing(orch: Orch, mnist: Path, tmp_path: Path, kind: Dro
         "run", mnist, "--device", "virtual:pixel-8", "--perf-test", tool, "--rounds", "4", "--iterations", "300",
         "--virtual-slots", "2",
     )  # fmt: skip
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("run "):
-            break
+    wait_for_line(process, "run ")
     plan = FaultPlan(drop=Drop(kind=kind, after_bytes=after_bytes, times=3))
     write_faults(orch.home / "virtual" / "phones" / "virtual-pixel-8-1", plan)
     out, err = process.communicate(timeout=150)
@@ -67,10 +64,7 @@ def test_phones_measure_on_while_the_host_is_gone(orch: Orch, mnist: Path, tmp_p
         "run", mnist, "--device", "virtual:pixel-8", "--perf-test", tool, "--rounds", "2", "--iterations", "5",
         "--virtual-slots", "2",
     )  # fmt: skip
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("staged"):
-            break
+    wait_for_line(process, "staged")
     time.sleep(0.4)
     process.send_signal(signal.SIGKILL)
     process.communicate()

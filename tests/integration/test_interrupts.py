@@ -6,14 +6,13 @@ import json
 import os
 import random
 import signal
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
-from tests.orch_cli import Orch
+from tests.orch_cli import Orch, wait_for_line
 
 
 def ours_running(home: Path) -> list[str]:
@@ -32,15 +31,6 @@ def ours_running(home: Path) -> list[str]:
         if marked and str(home) in words + folder + mounts:
             found.append(f"{entry.name} {words}")
     return found
-
-
-def wait_for_line(process: subprocess.Popen[str], start: str) -> None:
-    """Read stderr up to a line that starts so."""
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith(start):
-            return
-    raise AssertionError(f"no line {start!r} before the end: exit {process.wait()}")
 
 
 @pytest.mark.timeout(600)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from android_runner.batches import batches
 from android_runner.receipts import (
     Resident,
     StageFile,
     StageUnit,
-    batched,
     is_ready,
     parse_look,
     parse_residents,
@@ -115,6 +115,6 @@ def test_only_digests_of_ours_are_ever_candidates() -> None:
 
 @given(st.lists(st.integers(1, 30_000), max_size=40))
 def test_batches_keep_order_and_lose_nothing(costs: list[int]) -> None:
-    groups = list(batched(costs, lambda cost: cost))
+    groups = list(batches(costs, lambda cost: cost, 40_000))
     assert [cost for group in groups for cost in group] == costs
     assert all(sum(group) <= 40_000 or len(group) == 1 for group in groups)

@@ -7,11 +7,12 @@ usage() {
   exit 255
 }
 repetitions=1000
-statistics=
+statistics= profile=
 while getopts m:e:r:t:p:x:y:c:d:o:u:i:f:F:S:T:C:AMPIDZvhsqznlR: letter; do
   case $letter in
     r) repetitions=$OPTARG ;;
     s) statistics=yes ;;
+    p) profile=$OPTARG ;;
     h | '?') usage ;;
   esac
 done
@@ -23,6 +24,13 @@ if ! [ -f "$1" ]; then
   exit 255
 fi
 sleep "$SLEEP_S"
+if [ -n "$profile" ]; then
+  event='{"cat" : "%s","pid" :1,"tid" :1,"dur" :%s,"ts" :%s,"ph" : "X","name" :"%s","args" : %s}'
+  node='{"op_name" : "Sleep","provider" : "CPUExecutionProvider","node_index" : "0"}'
+  printf "[\n$event,\n$event,\n$event,\n$event,\n$event\n]\n" Session 100 1 session_initialization '{}' \
+    Node 100 201 sleep_kernel_time "$node" Session 105 200 model_run '{}' \
+    Node 100 401 sleep_kernel_time "$node" Session 105 400 model_run '{}' >"${profile}_2026-01-01_00-00-00.json"
+fi
 case $1 in
   */*) name=${1%/*} name=${name##*/} ;;
   *) name=. ;;

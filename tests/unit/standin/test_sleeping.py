@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from android_runner.trace import read_trace
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
 from android_runner.virtual.perf_test.standin.usage import USAGE_1_21
 from tests.unit.standin.differences import figures_masked
@@ -55,6 +56,14 @@ def test_output_has_the_recorded_form(sleeper: Path, shell: str, name: str, word
 
 def masked(text: str) -> list[str]:
     return [figures_masked(line) for line in text.split("\n")]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_trace_is_one_that_is_read(sleeper: Path, shell: str) -> None:
+    assert run(sleeper, "-r", "2", "-p", "trace", "m/mnist.onnx", shell=shell).returncode == 0
+    (path,) = sleeper.parent.glob("trace_*.json")
+    read = read_trace(path)
+    assert (read.problems, read.runs_us, [row.op_name for row in read.nodes]) == ((), (105,), ["Sleep"])
 
 
 def test_missing_model(sleeper: Path) -> None:
