@@ -9,11 +9,14 @@ from orchestrator.app.binary import Tool
 from orchestrator.app.prepare import Workshop
 from orchestrator.app.wish import Wish
 from orchestrator.plan.matrix import Expansion
+from orchestrator.plan.order import trials_planned
 
 START_S = 0.15
 """A process's start and the snapshot after it."""
 CALIBRATION_S = 0.6
 """Two short processes a case: five iterations, then as many as take about 0.2 s."""
+BESIDE_S = 0.5
+"""A trial that is not timed: it traces or asks what was taken, in a few iterations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +32,14 @@ def estimate(wish: Wish, workshop: Workshop, tool: Tool, expansions: Mapping[str
     """The plan's cost. Phones work at once; virtual ones share `slots` (0: every phone has its own processor)."""
     per_trial_s = wish.plan.seconds * 1.1 + START_S
     calibration_s = 0.0 if wish.plan.iterations else CALIBRATION_S
-    lanes_s = [
-        len(one.cases) * (calibration_s + per_trial_s * wish.plan.rounds) + (len(one.cases) if wish.plan.trace else 0)
-        for one in expansions.values()
-    ]
+    lanes_s = []
+    trials = 0
+    for one in expansions.values():
+        timed = sum(case.timed for case in one.cases)
+        planned = trials_planned(one.cases, rounds=wish.plan.rounds, trace=wish.plan.trace)
+        trials += planned
+        beside_s = (planned - timed * wish.plan.rounds) * BESIDE_S
+        lanes_s.append(timed * (calibration_s + per_trial_s * wish.plan.rounds) + beside_s)
     longest_s = max(lanes_s, default=0.0)
     if slots:
         longest_s = max(longest_s, sum(lanes_s) / slots)
@@ -45,5 +52,5 @@ def estimate(wish: Wish, workshop: Workshop, tool: Tool, expansions: Mapping[str
     return Estimate(
         seconds_s=longest_s,
         bytes_a_phone=tool_bytes + sum(sizes[variant] + inputs[data] for variant, data in used.items()),
-        trials=sum(len(one.cases) * (wish.plan.rounds + wish.plan.trace) for one in expansions.values()),
+        trials=trials,
     )

@@ -37,6 +37,9 @@ class Case:
     also: tuple[str, ...] = ()
     twin_of: str = ""
     """The row of which this one is a twin that is measured on purpose: what differs is the tool's own noise."""
+    timed: bool = True
+    traced: bool = False
+    """Its trace stands beside that of NNAPI on the same graph. One that is not timed is there for that alone."""
 
     @property
     def case_id(self) -> str:

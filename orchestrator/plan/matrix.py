@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from android_runner.facts import PhoneFacts
-from android_runner.ort import ExecutionProvider
+from android_runner.ort import ExecutionProvider, OptimizationLevel, OptimizationStyle
 from android_runner.settings import SessionSettings
 from orchestrator.plan.case import Case, Dropped
-from orchestrator.plan.cells import Cell, normal_form
+from orchestrator.plan.cells import ONNX, Cell, normal_form
 from orchestrator.plan.nnapi_gates import gate
 from orchestrator.variants.recipe import Model, Recipe, Variant
 
@@ -76,10 +76,28 @@ def expand(
                 if control is None and case.variant_id != first.variant_id:
                     control = (key, case)
         named = {key: _named_by_last(case) for key, case in merged.items()}
-        cases += named.values()
+        cases += with_companions(list(named.values()))
         if control is not None and control[0] in named and control[1].model_name == model.name:
             cases.append(replace(control[1], twin_of=named[control[0]].row))
     return Expansion(tuple(cases), tuple(dropped))
+
+
+def with_companions(cases: Sequence[Case]) -> list[Case]:
+    """The cases of one model, and for each variant that NNAPI gets the CPU on the same nodes: traced, not timed.
+
+    The level is basic where the runtime would fuse nodes that NNAPI has: `.onnx`, and saved optimizations. A case that
+    asks for just that already is traced, too.
+    """
+    found = {case.case_id: case for case in cases}
+    for case in cases:
+        if case.settings.provider is not ExecutionProvider.NNAPI:
+            continue
+        fuses = case.recipe_name == ONNX.name or case.recipe_name.endswith(OptimizationStyle.RUNTIME.value)
+        settings = SessionSettings(level=OptimizationLevel.BASIC if fuses else None)
+        row = f"cpu {case.recipe_name} (trace)"
+        beside = replace(case, settings=settings, row=row, also=(), timed=False)
+        found[beside.case_id] = replace(found.get(beside.case_id, beside), traced=True)
+    return list(found.values())
 
 
 def _named_by_last(case: Case) -> Case:

@@ -13,13 +13,11 @@ from orchestrator.plan.case import Case, Purpose, Trial
 def trials_of(cases: Sequence[Case], phone: str, *, rounds: int, seed: int, trace: bool = False) -> list[Trial]:
     """A phone's trials: `rounds` timed rounds, then one that asks what was taken, then a traced one.
 
-    NNAPI's cases are always introspected and traced, as their figures say little without; `trace` traces all cases. The
-    order depends on seed, phone and round only, not on how the cases were listed.
+    NNAPI's cases are always introspected and traced, as their figures say little without, and so is what stands beside
+    them; `trace` traces all cases. The order depends on seed, phone and round only, not on how the cases were listed.
     """
-    every = {case.case_id for case in cases}
-    nnapi = introspected(cases)
-    rows = [(Purpose.TIME, number, every) for number in range(1, rounds + 1)]
-    rows += [(Purpose.INTROSPECT, 1, nnapi), (Purpose.TRACE, 1, every if trace else nnapi)]
+    rows = [(Purpose.TIME, number, _timed(cases)) for number in range(1, rounds + 1)]
+    rows += [(Purpose.INTROSPECT, 1, introspected(cases)), (Purpose.TRACE, 1, _traced(cases, every=trace))]
     trials: list[Trial] = []
     for purpose, number, chosen in rows:
         order = sorted(chosen)
@@ -37,5 +35,12 @@ def introspected(cases: Sequence[Case]) -> set[str]:
 
 def trials_planned(cases: Sequence[Case], *, rounds: int, trace: bool = False) -> int:
     """How many trials `trials_of` gives for these cases on one phone."""
-    every, nnapi = {case.case_id for case in cases}, introspected(cases)
-    return len(every) * rounds + len(nnapi) + len(every if trace else nnapi)
+    return len(_timed(cases)) * rounds + len(introspected(cases)) + len(_traced(cases, every=trace))
+
+
+def _timed(cases: Sequence[Case]) -> set[str]:
+    return {case.case_id for case in cases if case.timed}
+
+
+def _traced(cases: Sequence[Case], *, every: bool) -> set[str]:
+    return introspected(cases) | {case.case_id for case in cases if case.traced or every}

@@ -74,7 +74,7 @@ def nnapi_section(nnapi: NnapiAnswer) -> list[str]:
     """What NNAPI should have taken on one phone, and what it did; its shares of nodes, time and multiply-adds."""
     lines = [_paragraph(f"NNAPI: {devices_words(nnapi)}"), ""]
     if nnapi.cases:
-        heads = ("setting", "nodes", "parts", "time", "multiply-adds", "layout nodes", "partitions ms", "prediction")
+        heads = ("setting", "nodes", "parts", "time", "multiply-adds", "layout nodes", "partitions", "prediction")
         rows = [
             (
                 case.row,

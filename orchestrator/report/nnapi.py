@@ -13,13 +13,14 @@ NotTaken = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NnapiPrediction:
-    """What the claim rules say of a graph on this phone. `names` are the recipes that have this graph, twins together.
+    """What the claim rules say of this phone. `graphs` are the recipes for which they say it: a tuple for each graph,
+    its twins together.
 
     `partitions` has the operators of each. `multiply_adds_share` is None where a shape is not known; `not_checked`
     counts nodes of which no rule says anything.
     """
 
-    names: tuple[str, ...]
+    graphs: tuple[tuple[str, ...], ...]
     flags: tuple[str, ...]
     nodes: int
     nodes_claimed: int
@@ -35,8 +36,8 @@ class NnapiCase:
 
     `known` is whether it is certain what was taken; where it is not, counts are None and `why` says why. Nodes are the
     model's own; `layout_nodes` are those that the layout pass added. `partition_s` is the mean time of each partition
-    in a traced run, in seconds, in the order of their numbers, and `time_share` theirs of all nodes. `as_predicted` is
-    None where either side is not known.
+    in a traced run, in seconds, in the order of their numbers, `cpu_s` the CPU's for the same nodes (None: not known),
+    and `time_share` theirs of all nodes. `as_predicted` is None where either side is not known.
     """
 
     case: str
@@ -48,6 +49,7 @@ class NnapiCase:
     nodes_claimed: int | None
     layout_nodes: int | None
     partition_s: tuple[float, ...]
+    cpu_s: tuple[float | None, ...]
     time_share: float | None
     multiply_adds_share: float | None
     as_predicted: bool | None

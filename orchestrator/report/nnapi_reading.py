@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -52,28 +51,30 @@ def _devices(placed: Iterable[Row]) -> tuple[tuple[str, str], ...]:
 
 
 def _predictions(rows: Sequence[Row], graph_of: Mapping[str, str]) -> tuple[NnapiPrediction, ...]:
-    """One for each graph and set of flags that makes a difference; recipes with one graph are told together."""
-    grouped: dict[tuple[str, tuple[str, ...]], list[Row]] = {}
+    """One for each claim: what differs by a flag only where that makes a difference."""
+    plain = {text(row, "variant"): _claim(row) for row in rows if not names(row, "nnapi_flags")}
+    grouped: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        graph = graph_of.get(text(row, "variant"), text(row, "variant"))
-        grouped.setdefault((graph, names(row, "nnapi_flags")), []).append(row)
-    plain = {graph: _claim(rows[0]) for (graph, flags), rows in grouped.items() if not flags}
-    return tuple(
-        _prediction(rows, flags)
-        for (graph, flags), rows in grouped.items()
-        if not flags or _claim(rows[0]) != plain.get(graph)
-    )
+        flags = names(row, "nnapi_flags")
+        if not flags or _claim(row) != plain.get(text(row, "variant")):
+            grouped.setdefault((flags, *_claim(row)), []).append(row)
+    return tuple(_prediction(same, graph_of) for same in grouped.values())
 
 
 def _claim(row: Row) -> tuple[object, ...]:
-    return (whole(row, "nodes_claimed"), _pairs(row, "partition_operators"))
+    """What makes two claims one, in a form that can be a key."""
+    return (whole(row, "nodes"), str(_pairs(row, "partition_operators")), str(_pairs(row, "not_taken")))
 
 
-def _prediction(rows: Sequence[Row], flags: tuple[str, ...]) -> NnapiPrediction:
+def _prediction(rows: Sequence[Row], graph_of: Mapping[str, str]) -> NnapiPrediction:
     row = rows[0]
+    graphs: dict[str, dict[str, None]] = {}
+    for one in rows:
+        graph = graph_of.get(text(one, "variant"), text(one, "variant"))
+        graphs.setdefault(graph, {})[text(one, "recipe")] = None
     return NnapiPrediction(
-        names=tuple(dict.fromkeys(text(one, "recipe") for one in rows)),
-        flags=flags,
+        graphs=tuple(tuple(recipes) for recipes in graphs.values()),
+        flags=names(row, "nnapi_flags"),
         nodes=whole(row, "nodes") or 0,
         nodes_claimed=whole(row, "nodes_claimed") or 0,
         partitions=tuple(tuple(map(str, one)) for one in _pairs(row, "partition_operators")),
@@ -122,7 +123,7 @@ def _case(placed: Row, predicted: Row, ran: Sequence[Row]) -> NnapiCase:
     as_predicted = (
         None if not known or None in expected or None in (partitions, claimed) else (expected == (partitions, claimed))
     )
-    pieces = sorted((row for row in ran if text(row, "case") == text(placed, "case")), key=_piece_order)
+    pieces = [row for row in ran if text(row, "case") == text(placed, "case")]
     return NnapiCase(
         case=text(placed, "case"),
         row=text(placed, "row"),
@@ -132,13 +133,9 @@ def _case(placed: Row, predicted: Row, ran: Sequence[Row]) -> NnapiCase:
         nodes=own if known else None,
         nodes_claimed=claimed if known else None,
         layout_nodes=every - own if known and every is not None and own is not None else None,
-        partition_s=tuple((number(row, "total_s") or 0.0) / max(whole(row, "count") or 1, 1) for row in pieces),
+        partition_s=tuple(number(row, "mean_s") or 0.0 for row in pieces),
+        cpu_s=tuple(number(row, "cpu_mean_s") for row in pieces),
         time_share=sum(number(row, "share") or 0.0 for row in pieces) if pieces else None,
         multiply_adds_share=_multiply_adds_share(predicted) if as_predicted else None,
         as_predicted=as_predicted,
     )
-
-
-def _piece_order(row: Row) -> tuple[int, ...]:
-    """The numbers at the end of a partition's name: `…_<id>_<n>`."""
-    return tuple(int(part) for part in re.findall(r"(?<=_)[0-9]{1,9}(?=_|$)", text(row, "partition"))[-2:])

@@ -69,7 +69,7 @@ class RunFrames(Protocol):
 
     @property
     def partitions(self) -> pd.DataFrame:
-        """phone, model, case, partition, count, total_s, share."""
+        """phone, model, case, partition, mean_s, cpu_mean_s, share; in the order of their numbers."""
         ...
 
 

@@ -24,14 +24,14 @@ from android_runner.result_file import MAX_RESULT_FILE_BYTES, parse_result_file
 from android_runner.trace import TraceTable, operators, read_trace_chunks
 from orchestrator.errors import StoreError
 from orchestrator.outcome import Measured
-from orchestrator.plan.case import Purpose
+from orchestrator.plan.case import Case, Purpose
 from orchestrator.store.columns import COLUMNS, ITERATIONS, OPERATORS, PARTITIONS, PLACEMENTS
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frame_rows import Cells, RunRows, dropped_cells, phone_cells, run_cells, variant_cells
 from orchestrator.store.ledger import FILE_NAME, Ledger
 from orchestrator.store.meaning import ColumnMeaning
 from orchestrator.store.nnapi_rows import claim_cells, partition_cells, placement_cells
-from orchestrator.store.predicted import predicted_cells
+from orchestrator.store.predicted import companion, predicted_cells, predicted_pieces
 from orchestrator.store.records import AttemptRecord, RunContents, RunSummary, TrialRow
 
 RESULT_FILE = "result.csv"
@@ -151,8 +151,9 @@ class RunFrames:
     @cached_property
     def predictions(self) -> pd.DataFrame:
         """One row a phone, variant and set of NNAPI flags: what NNAPI should take, by the rules of today."""
-        return _frame("predictions", predicted_cells(self._contents, self._claim_graphs()))
+        return _frame("predictions", predicted_cells(self._contents, self._claim_graphs))
 
+    @cached_property
     def _claim_graphs(self) -> dict[str, Graph]:
         """The graphs that the run kept, by variant id; twins share one."""
         by_digest: dict[str, Graph] = {}
@@ -182,13 +183,24 @@ class RunFrames:
 
     @cached_property
     def partitions(self) -> pd.DataFrame:
-        """One row an NNAPI partition of every trace."""
+        """One row an NNAPI partition of every trace, with the CPU's time for the same nodes."""
+        cases = {case.case_id: case for case in self._contents.cases}
+        traced = [one for one in self._attempt_records if one.purpose == Purpose.TRACE and _measured(one)]
+        by_case = {(one.case_id, one.phone): one for one in traced}
         rows: list[Cells] = []
-        for attempt in self._attempt_records:
-            if attempt.purpose == Purpose.TRACE and _measured(attempt):
-                head = self._head(attempt, PARTITIONS)
-                rows += [{**head, **cells} for cells in partition_cells(self._trace(attempt))]
+        for attempt in traced:
+            case = cases[attempt.case_id]
+            beside = companion(case, cases.values())
+            cpu = None if beside is None else by_case.get((beside.case_id, attempt.phone))
+            on_cpu = self._trace(cpu) if cpu is not None and cpu is not attempt else None
+            cells = partition_cells(self._trace(attempt), self._pieces(case, attempt.phone), on_cpu)
+            rows += [{**self._head(attempt, PARTITIONS), **one} for one in cells]
         return _frame("partitions", rows)
+
+    def _pieces(self, case: Case, phone: str) -> list[tuple[str, ...]]:
+        graph = self._claim_graphs.get(case.variant_id)
+        level = next((one.facts.api_level for one in self._contents.phones if one.phone == phone), None)
+        return [] if graph is None or level is None else predicted_pieces(case, graph, level)
 
     @cached_property
     def _introspections(self) -> list[tuple[Cells, Assignment]]:

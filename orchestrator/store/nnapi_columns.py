@@ -36,5 +36,8 @@ PARTITION: Columns = {
     "min_s": _C("s", "its shortest execution", "float"),
     "max_s": _C("s", "its longest execution", "float"),
     "share": _C("", "part of the time in all nodes, 0 to 1", "float"),
+    "nodes": _C("", "names of the nodes that it should have, as predicted; missing: the pieces don't match", "list"),
+    "mean_s": _C("s", "its mean time in a run", "float"),
+    "cpu_mean_s": _C("s", "mean time of the same nodes in a traced run on the CPU; missing: not traced", "float"),
     "complete": _C("", "whether the whole trace was there and understood", "flag"),
 }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from android_runner.assignment import Assignment
 from android_runner.partitions import partition_table
 from android_runner.trace import TraceTable
@@ -43,9 +46,17 @@ def claim_cells(said: Assignment) -> list[Cells]:
     ]
 
 
-def partition_cells(trace: TraceTable) -> list[Cells]:
-    """The rows of `partitions` of one trace."""
+def partition_cells(
+    trace: TraceTable, pieces: Sequence[tuple[str, ...]] = (), on_cpu: TraceTable | None = None
+) -> list[Cells]:
+    """The rows of `partitions` of one trace, by the numbers in their names.
+
+    `pieces` are the nodes that the partitions should have; they count when they are as many. `on_cpu` is a trace of
+    the CPU on the same graph.
+    """
     table = partition_table(trace)
+    ordered = sorted(table.partitions, key=lambda one: _numbers(one.name))
+    known = list(pieces) if len(pieces) == len(ordered) else [()] * len(ordered)
     return [
         {
             "partition": one.name,
@@ -55,7 +66,24 @@ def partition_cells(trace: TraceTable) -> list[Cells]:
             "min_s": one.min_us / 1e6,
             "max_s": one.max_us / 1e6,
             "share": one.share,
+            "nodes": list(nodes) or None,
+            "mean_s": one.total_us / one.count / 1e6 if one.count else None,
+            "cpu_mean_s": _cpu_mean_s(nodes, on_cpu),
             "complete": table.complete,
         }
-        for one in table.partitions
+        for one, nodes in zip(ordered, known, strict=True)
     ]
+
+
+def _numbers(name: str) -> tuple[int, ...]:
+    """Those at the end of a partition's name: `…_<id>_<n>`."""
+    return tuple(int(part) for part in re.findall(r"(?<=_)[0-9]{1,9}(?=_|$)", name)[-2:])
+
+
+def _cpu_mean_s(nodes: Sequence[str], on_cpu: TraceTable | None) -> float | None:
+    if on_cpu is None or not nodes or not on_cpu.runs_us:
+        return None
+    times_us = {row.node: row.total_us for row in on_cpu.nodes if not row.in_body}
+    if not times_us.keys() >= set(nodes):
+        return None
+    return sum(times_us[name] for name in nodes) / len(on_cpu.runs_us) / 1e6

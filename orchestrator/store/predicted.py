@@ -15,6 +15,7 @@ from android_runner.nnapi.placement import Placement
 from android_runner.nnapi.target import NnapiTarget
 from android_runner.nnapi.work import multiply_adds
 from android_runner.ort import ExecutionProvider, NnapiFlag
+from orchestrator.plan.case import Case
 from orchestrator.store.frame_rows import Cells
 from orchestrator.store.records import PhoneRecord, RunContents, VariantRecord
 
@@ -46,6 +47,24 @@ def predicted_cells(contents: RunContents, graphs: Mapping[str, Graph]) -> Itera
                     "nnapi_flags": list(flags),
                     **placement_cells(graph, claim(graph, target)),
                 }
+
+
+def predicted_pieces(case: Case, graph: Graph, api_level: int) -> list[tuple[str, ...]]:
+    """The names of the nodes in each partition that a case should have, in order."""
+    target = NnapiTarget(api_level=api_level, flags=frozenset(case.settings.nnapi_flags))
+    return [tuple(graph.nodes[at].name for at in one.nodes) for one in claim(graph, target).partitions]
+
+
+def companion(case: Case, cases: Iterable[Case]) -> Case | None:
+    """The case that traces the CPU on the nodes that NNAPI gets in `case`."""
+    return next(
+        (
+            other
+            for other in cases
+            if other.traced and other.variant_id == case.variant_id and other.settings.provider is ExecutionProvider.CPU
+        ),
+        None,
+    )
 
 
 def _of(phone: PhoneRecord, variant: VariantRecord) -> Cells:
