@@ -4,7 +4,7 @@ Formats: `test/perftest/performance_runner.{h,cc}` of ONNX Runtime 1.8 to 1.31. 
 it is bounded and checked; whatever does not hold raises `ReportUnreadable`, and nothing else.
 
 Three dialects of output: *old* (1.8-1.14; from 1.12 with a line on inferences per second, which tells nothing more),
-*mid* (1.15-1.22) adds the first inference, *new* (from 1.23 on) writes `Average inference time cost total:`.
+*mid* (1.15-1.23) adds the first inference, *new* (from 1.24 on) writes `Average inference time cost total:`.
 Latencies are printed with 6 significant digits, maybe in scientific notation, in seconds.
 """
 
@@ -93,6 +93,7 @@ _NUMBER = r"([-+]?(?:[0-9.eE+-]+|nan|inf))"
 _LINES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("session_creation_s", re.compile(rf"Session creation time cost:\s*{_NUMBER} s")),
     ("first_inference_ms", re.compile(rf"First inference time cost:\s*{_NUMBER} ms")),
+    ("total_s", re.compile(rf"Total inference time cost:\s*{_NUMBER} s")),
     ("iterations", re.compile(rf"Total inference requests:\s*{_NUMBER}")),
     ("iterations", re.compile(rf"Runs:\s*{_NUMBER}")),
     ("mean_ms", re.compile(rf"Average inference time cost:\s*{_NUMBER} ms")),
@@ -184,6 +185,15 @@ def _check_order(printed: Mapping[str, float]) -> None:
         raise ReportUnreadable("the printed percentiles are not in order")
 
 
+def _check_mean(mean_s: float, total_s: float | None, iterations: int, printed: Mapping[str, float]) -> None:
+    """The mean is the total by the iterations, and lies between Min and Max, as far as they are printed."""
+    if total_s is not None and not math.isclose(total_s / iterations, mean_s, rel_tol=MEAN_TOLERANCE, abs_tol=1e-9):
+        raise ReportUnreadable(f"the printed mean {mean_s:.6g} s is not {total_s:.6g} s by {iterations} iterations")
+    low, high = printed.get("Min", 0.0), printed.get("Max", math.inf)
+    if not low * (1 - MEAN_TOLERANCE) - 1e-9 <= mean_s <= high * (1 + MEAN_TOLERANCE) + 1e-9:
+        raise ReportUnreadable(f"the printed mean {mean_s:.6g} s is not between {low:.6g} s and {high:.6g} s")
+
+
 def _cpu_percent(text: str | None) -> int | None:
     """None for an overflow: perf_test counts in a short and prints -1, or a lower number, when it doesn't fit."""
     if text is None or text.startswith("-"):
@@ -195,7 +205,8 @@ def parse_stdout(stdout: bytes, *, session_only: bool = False) -> PerfReport:
     """Read what one process printed.
 
     Raises `ReportUnreadable` when there are no statistics (unless `session_only`, for `-n`), a figure is not a
-    sensible number, one figure is told twice with different values, or the output is larger than is read.
+    sensible number or contradicts another, one is told twice with different values, or the output is larger than is
+    read.
     """
     figures, printed_text, in_force = _collect(_bounded_lines(stdout))
     printed = {name: _number(text, f"{name} Latency", MAX_SECONDS) for name, text in printed_text.items()}
@@ -206,6 +217,11 @@ def parse_stdout(stdout: bytes, *, session_only: bool = False) -> PerfReport:
         raise ReportUnreadable(f"no statistics in stdout ({len(stdout)} bytes): no average, or no iterations")
     if session_only and "session_creation_s" not in figures:
         raise ReportUnreadable(f"no session creation time in stdout ({len(stdout)} bytes)")
+    mean_s = None if mean_ms is None else _number(mean_ms, "average", MAX_SECONDS * 1e3) / 1e3
+    if mean_s is not None and iterations:
+        total_text = figures.get("total_s")
+        total_s = None if total_text is None else _number(total_text, "total", MAX_SECONDS * MAX_ITERATIONS)
+        _check_mean(mean_s, total_s, iterations, printed)
     session_text, first_text = figures.get("session_creation_s"), figures.get("first_inference_ms")
     peak_text = figures.get("peak_bytes")
     return PerfReport(
@@ -213,7 +229,7 @@ def parse_stdout(stdout: bytes, *, session_only: bool = False) -> PerfReport:
         session_creation_s=None if session_text is None else _number(session_text, "session creation", MAX_SECONDS),
         first_inference_s=None if first_text is None else _number(first_text, "first inference", MAX_SECONDS) / 1e3,
         iterations=iterations,
-        mean_s=None if mean_ms is None else _number(mean_ms, "average", MAX_SECONDS * 1e3) / 1e3,
+        mean_s=mean_s,
         printed_s=printed,
         peak_working_set_bytes=None if peak_text is None else _whole(peak_text, "peak working set", MAX_BYTES),
         cpu_percent=_cpu_percent(figures.get("cpu_percent")),

@@ -92,6 +92,9 @@ def _table(read: TraceEvents) -> TraceTable:
 
 
 def _problems(read: TraceEvents) -> tuple[str, ...]:
+    """What is missing. The same inputs run the same nodes, so that each is there equally often in every run."""
+    runs = len(read.runs_us) - 1
+    uneven = sum(node.count == 0 or node.count % runs != 0 for node in read.nodes.values()) if runs > 0 else 0
     said = {
         "empty: the process was killed, or never ended its session": not read.events and not read.unread,
         "cut: the closing bracket is missing": bool(read.events) and not read.closed,
@@ -99,6 +102,8 @@ def _problems(read: TraceEvents) -> tuple[str, ...]:
         f"{read.unread} lines are no events": bool(read.unread),
         f"{len(read.run)} nodes of a run that did not end are left out": bool(read.run),
         "no run after the warm-up": bool(read.events) and len(read.runs_us) < 2,
+        "runs can't be told apart: lines are missing": max(read.executors, default=0) > 1 or len(read.executors) > 1,
+        f"{uneven} nodes are not in every run alike: lines are missing or doubled, or inputs differed": bool(uneven),
     }
     return (*read.problems, *(problem for problem, holds in said.items() if holds))
 

@@ -57,13 +57,17 @@ def _take_since(ended: list[Ended], start_us: int) -> list[Ended]:
 
 
 class TraceEvents:
-    """Events in, table out."""
+    """Events in, table out.
+
+    `executors`: how many of them a run had on its own thread and outside of any node; one, where all is there.
+    """
 
     def __init__(self) -> None:
         self.nodes: dict[tuple[bytes, bytes, bytes], NodeSums] = {}
         self.ended: dict[bytes, list[Ended]] = {}
         self.run: list[tuple[NodeSums, int, int]] = []
         self.runs_us: list[int] = []
+        self.executors: set[int] = set()
         self.session: dict[str, int] = {}
         self.events = 0
         self.unread = 0
@@ -130,7 +134,7 @@ class TraceEvents:
         if not 0 <= dur_us < MAX_US:
             self.unread += 1
         elif name == "model_run":
-            self._run_ended(dur_us)
+            self._run_ended(tid, dur_us)
         elif name.endswith("Executor::Execute"):
             ended = self.ended.setdefault(tid, [])
             inside = _take_since(ended, start_us)
@@ -138,7 +142,8 @@ class TraceEvents:
         elif name in ("session_initialization", "model_loading_uri", "model_loading_array"):
             self.session.setdefault(name.removesuffix("_uri").removesuffix("_array"), dur_us)
 
-    def _run_ended(self, dur_us: int) -> None:
+    def _run_ended(self, tid: bytes, dur_us: int) -> None:
+        self.executors.add(sum(isinstance(what, tuple) for _, _, what in self.ended.get(tid, ())))
         if self.runs_us:
             for node, total_us, self_us in self.run:
                 node.count += 1

@@ -26,8 +26,10 @@ from android_runner.ort import OrtVersion
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 MID_USAGE = (CORPUS / "perf_test-1.21" / "help" / "stdout").read_text()
-OLD_USAGE = (CORPUS / "perf_report" / "usage-old.txt").read_text()
-NEW_USAGE = (CORPUS / "perf_report" / "help-new.txt").read_text()
+COMMAND_LINE = CORPUS / "command_line"
+OLD_USAGE = (COMMAND_LINE / "usage-1.8.txt").read_text()
+NEW_USAGE = (COMMAND_LINE / "help-1.24.txt").read_text()
+NEW_USAGE_1_23 = (COMMAND_LINE / "help-1.23.txt").read_text()
 HINT = "See 'onnxruntime_perf_test --help'."
 
 
@@ -55,12 +57,16 @@ def test_the_new_usage() -> None:
     assert found.layout_level
     assert {"nnapi", "webgpu", "xnnpack"} <= found.eps
     assert {*"AMPDZCSIemorxypvz"} <= found.flags
-    assert found.inverted_switches
-    later = NEW_USAGE.replace("    --t (", '    --shrink_arena_between_runs (When); default: "";\n    --t (')
-    assert not parse_usage(later, "", 1).inverted_switches
+    assert not found.inverted_switches
 
 
-@pytest.mark.parametrize("usage", [OLD_USAGE, MID_USAGE, NEW_USAGE])
+def test_the_usage_of_1_23_tells_of_its_switches() -> None:
+    found = parse_usage(NEW_USAGE_1_23, "", 1)
+    assert (found.dialect, found.layout_level, found.inverted_switches) == (CommandDialect.NEW, True, True)
+    assert found.with_ort_version(OrtVersion(1, 31, 1)).inverted_switches
+
+
+@pytest.mark.parametrize("usage", [OLD_USAGE, MID_USAGE, NEW_USAGE_1_23, NEW_USAGE])
 def test_json_there_and_back(usage: str) -> None:
     found = parse_usage(usage, "", 255)
     assert Capabilities.from_json(found.to_json()) == found

@@ -7,6 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from android_runner.capabilities import CommandDialect
 from android_runner.virtual.perf_test.build import build_standin
 
 SEED = 20210
@@ -80,11 +81,18 @@ def write_models(directory: Path) -> None:
     onnxruntime.InferenceSession(directory / "mnist.onnx", options, providers=["CPUExecutionProvider"])
 
 
-def build_bench(directory: Path, models: Path, *, program: Path | None = None, library: Path | None = None) -> Bench:
-    """A bench with the stand-in, or with a given program and the library that it asks for."""
+def build_bench(
+    directory: Path,
+    models: Path,
+    *,
+    program: Path | None = None,
+    library: Path | None = None,
+    dialect: CommandDialect = CommandDialect.MID,
+) -> Bench:
+    """A bench with the stand-in of a dialect, or with a given program and the library that it asks for."""
     (directory / "bin").mkdir(parents=True)
     if program is None or library is None:
-        program, library = build_standin(directory.with_name(f"{directory.name}-built"))
+        program, library = build_standin(directory.with_name(f"{directory.name}-built"), dialect)
     shutil.copy2(program, directory / "perf")
     shutil.copyfile(library, directory / "bin" / "libonnxruntime.so")
     shutil.copytree(models, directory / "m")

@@ -27,8 +27,8 @@ _NOT_MODELLED = (
 Value = str | int | bool
 
 
-class _Line:
-    """Flags as Abseil leaves them, and what it complained of."""
+class Line:
+    """Flags as Abseil leaves them in `values`, the other words in `others`, and what it complained of."""
 
     def __init__(self, words: list[str]) -> None:
         self.kinds = {name: kind for name, kind, _, _ in FLAGS} | dict.fromkeys(_ABSEILS_OWN, "string")
@@ -146,7 +146,7 @@ def _parsed(kind: str, text: str) -> Value | None:
 
 def parse(program: str, words: list[str], dialect: Dialect) -> Options:
     """Read the words after the program's name; raises `Usage`."""
-    line = _Line(words)
+    line = Line(words)
     _abseil_end(program, line)
     options = Options()
     _dimensions(line, options)
@@ -166,7 +166,7 @@ def parse(program: str, words: list[str], dialect: Dialect) -> Options:
     return options
 
 
-def _abseil_end(program: str, line: _Line) -> None:
+def _abseil_end(program: str, line: Line) -> None:
     """What Abseil itself ends the program for: what it could not read, and its usage flags."""
     allowed = str(line.values.get("undefok", "")).split(",")
     errors = list(line.errors)
@@ -188,7 +188,7 @@ def _abseil_end(program: str, line: _Line) -> None:
             raise Usage(f"--{name} is not modelled by this stand-in\n")
 
 
-def _check(line: _Line, options: Options, dialect: Dialect) -> None:
+def _check(line: Line, options: Options, dialect: Dialect) -> None:
     """The program's checks, in its order: the first that fails ends it."""
     mode, provider = line.text("m"), line.text("e")
     level = dialect.level(line.number("o"))
@@ -222,7 +222,7 @@ def _need(holds: bool) -> None:
         raise Usage(SEE_HELP)
 
 
-def _dimensions(line: _Line, options: Options) -> None:
+def _dimensions(line: Line, options: Options) -> None:
     """-f and -F are read from the words again, as Abseil keeps only the last; `-f=N:1` is missed there."""
     for flag, into in (("f", options.dims_by_name), ("F", options.dims_by_denotation)):
         if line.values[flag]:
