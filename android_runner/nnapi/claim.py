@@ -5,9 +5,9 @@ After `NnapiExecutionProvider::GetCapability` (`core/providers/nnapi/nnapi_built
 
 The graph is what the phone's ONNX Runtime has when it asks: after the optimizations of level basic for `.onnx`, as it
 is for `.ort`. What is left out: the layout pass puts Transposes around convolutions and pooling and asks again. It
-moves them as far as it can, also through nodes of the CPU; where one comes to stand before a lone Reshape, that is
-kept as a pair here dropped, and at API 27, which has no Transpose, those around BatchNormalization and DepthToSpace
-cut partitions further.
+moves them as far as it can, also through nodes of the CPU. Where one comes to stand before a lone Reshape, the two are
+kept, and here the Reshape is dropped. At API 27, which has no Transpose, those around BatchNormalization and
+DepthToSpace cut partitions further (`Placement.caveat`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from android_runner.nnapi.case import UINT8, Case, Unit, Why
 from android_runner.nnapi.graph import Graph
 from android_runner.nnapi.groups import group
 from android_runner.nnapi.levels import LEVEL_2, MIN_LEVEL, feature_level
-from android_runner.nnapi.placement import Partition, Placement, Refusal
+from android_runner.nnapi.placement import NOT_CHECKED, Partition, Placement, Refusal
 from android_runner.nnapi.qdq import units_of
 from android_runner.nnapi.target import NnapiTarget
 from android_runner.nnapi.wiring import wiring_of
@@ -96,7 +96,19 @@ class _Asking:
             for node in self._units[at].members
         ]
         by_node = sorted(refused, key=lambda refusal: refusal.node)
-        return Placement(tuple(partitions), tuple(by_node), tuple(dropped), self._level)
+        caveat = self._caveat(partitions)
+        return Placement(tuple(partitions), tuple(by_node), tuple(dropped), self._level, caveat=caveat)
+
+    def _caveat(self, partitions: Sequence[Partition]) -> str:
+        if self._nchw or self._level >= LEVEL_2:
+            return ""
+        taken = {self._graph.nodes[at].op_type for partition in partitions for at in partition.nodes}
+        around = sorted(taken & _LAYOUT_OPS)
+        if not around:
+            return ""
+        return (
+            f"{NOT_CHECKED}the Transposes around {' and '.join(around)}, which API 27 lacks, may cut partitions further"
+        )
 
     def _is_taken(self, at: int, taken: Sequence[int]) -> bool:
         if at not in self._answers:

@@ -157,7 +157,7 @@ def _elements(tensor: Any) -> tuple[int | float, ...] | None:
     """The elements in order; None for large tensors, other types, and those whose length does not fit."""
     count = math.prod(tensor.dims)
     letter = _FORMATS.get(tensor.data_type)
-    if letter is None or count > MAX_ELEMENTS:
+    if letter is None or not 0 <= count <= MAX_ELEMENTS:
         return None
     if tensor.raw_data:
         whole = struct.calcsize(f"<{count}{letter}") == len(tensor.raw_data)

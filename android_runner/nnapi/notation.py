@@ -25,7 +25,10 @@ def graph_to_text(graph: Graph) -> str:
             ]
             for node in graph.nodes
         ],
-        "values": [[one.name, one.elem_type, one.dims, one.constant, one.elements] for one in graph.values.values()],
+        "values": [
+            [one.name, one.elem_type, one.dims, one.constant, one.elements, one.external]
+            for one in graph.values.values()
+        ],
     }  # fmt: skip
     return json.dumps(data, separators=(",", ":"), sort_keys=True)
 
@@ -46,10 +49,11 @@ def graph_from_text(text: str | bytes) -> Graph:
         raise ValueError(f"no graph of ours: {error!r}") from error
 
 
-def _value(name: str, elem_type: int, dims: list[int] | None, constant: bool, elements: list[float] | None) -> Value:
-    return Value(
-        name, elem_type, None if dims is None else tuple(dims), constant, None if elements is None else tuple(elements)
-    )
+def _value(
+    name: str, elem_type: int, dims: list[int] | None, constant: bool, elements: list[float] | None, external: bool
+) -> Value:
+    held = None if elements is None else tuple(elements)
+    return Value(name, elem_type, None if dims is None else tuple(dims), constant, held, external)
 
 
 def _node(row: list[Any]) -> Node:

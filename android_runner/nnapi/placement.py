@@ -34,7 +34,8 @@ class Refusal:
 class Placement:
     """Each node of the graph is in exactly one of `partitions`, `refused` and `dropped`; the last are nodes that could
     run on NNAPI but whose group the execution provider gives up. `feature_level` is NNAPI's number that the rules
-    were asked with. `problem` says why nothing at all is taken, where that has one reason.
+    were asked with. `problem` says why nothing at all is taken, where that has one reason; `caveat` what about the
+    partitions was not checked, empty where all was.
 
     These are the model's own nodes. The layout pass puts Transposes around them, which ONNX Runtime counts as well.
     """
@@ -44,6 +45,7 @@ class Placement:
     dropped: tuple[Refusal, ...]
     feature_level: int
     problem: str = ""
+    caveat: str = ""
 
     @property
     def claimed_count(self) -> int:
