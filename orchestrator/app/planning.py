@@ -29,7 +29,7 @@ def plan_only(wish: Wish, home: Home, adb_port: int, slots: int) -> PlanView:
     cost = estimate(wish, workshop, tool, expansions, shared)
     return PlanView(
         name=wish.name,
-        seed=wish.plan.seed or 0,
+        seed=wish.plan.seed,
         rounds=wish.plan.rounds,
         phones=tuple(_phone(one, expansions[one.identity], wish) for one in facts),
         dropped=tuple(
@@ -40,7 +40,6 @@ def plan_only(wish: Wish, home: Home, adb_port: int, slots: int) -> PlanView:
         estimate_s=cost.seconds_s,
         stage_bytes=cost.bytes_a_phone * len(facts),
         estimate_basis="from the plan alone",
-        notes=() if wish.plan.seed is not None else ("no --seed: one is drawn and recorded when it runs",),
     )
 
 

@@ -28,8 +28,8 @@ BASELINE = "default"
 class _Lane:
     """One phone. `at` is the task of the present block that was heard of last, -1 before the first.
 
-    `timed_since_s` is the moment of the first block that is no calibration, `heard_s` that of the last news,
-    `open_then` how many trials were open at that first moment.
+    `timed_since_s` is the moment of the first timed block (the others are over sooner), `open_then` how many trials were
+    open then, `heard_s` the moment of the last news.
     """
 
     name: str
@@ -127,7 +127,7 @@ class SoFar:
         """A phone was given a block."""
         lane = self._lanes[phone]
         lane.tasks, lane.at, lane.heard_s = tuple(sorted(tasks.items())), -1, now_s
-        if lane.timed_since_s is None and any(work.trial is not None for work in tasks.values()):
+        if lane.timed_since_s is None and any(work.purpose is Purpose.TIME for work in tasks.values()):
             lane.timed_since_s, lane.open_then = now_s, lane.open
 
     def trial_seen(self, phone: str, task_id: str, now_s: float) -> None:

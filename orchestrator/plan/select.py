@@ -61,6 +61,8 @@ def parse_devices(options: Sequence[str]) -> tuple[list[Expression], list[Virtua
         virtual = [match for term in terms if (match := _VIRTUAL.fullmatch(term))]
         if not terms:
             problems.append(Problem("--device", f"{option!r} names no phone", "say all, a serial, or virtual"))
+        elif odd := [term for term in terms if term.startswith("virtual:") and not _VIRTUAL.fullmatch(term)]:
+            problems.append(Problem("--device", f"{odd[0]!r} names no device profile", "say virtual[:PROFILE][xN]"))
         elif not virtual:
             expressions.append(Expression(option, terms))
         elif len(terms) > 1:

@@ -46,7 +46,8 @@ class PlanView:
     """
 
     name: str
-    seed: int
+    seed: int | None
+    """None: one is drawn, and recorded, when it runs."""
     rounds: int
     phones: tuple[PlanPhone, ...]
     dropped: tuple[tuple[str, DroppedRow], ...] = ()
@@ -69,9 +70,9 @@ def estimate_line(plan: PlanView) -> str:
 def render_plan(plan: PlanView, *, all_rows: bool = False, width: int = 80, colour: bool = False) -> str:
     """The plan: estimate, then each phone's cases (phones with equal cases together), then what was dropped and why."""
     lines = paragraph(estimate_line(plan), width, style="bold", hang=2)
+    order = f"order from seed {plan.seed}" if plan.seed is not None else "in an order whose seed is drawn when it runs"
     lines += paragraph(
-        f"{plural(plan.rounds, 'round')}, interleaved, order from seed {plan.seed}; each round is a process of its own",
-        width,
+        f"{plural(plan.rounds, 'round')}, interleaved, {order}; each round is a process of its own", width
     )
     for note in plan.notes:
         lines += paragraph(note, width, hang=2)

@@ -38,7 +38,7 @@ def test_virtual_phones_are_wished_for(options: list[str], wishes: list[VirtualW
     assert parse_devices(options) == ([], wishes)
 
 
-@pytest.mark.parametrize("option", ["", ",", "virtual,all", "virtualx0", "virtualx999"])
+@pytest.mark.parametrize("option", ["", ",", "virtual,all", "virtualx0", "virtualx999", "virtual:", "virtual:pixel 8"])
 def test_what_names_no_phone_is_refused(option: str) -> None:
     with pytest.raises(UsageError, match="--device"):
         parse_devices([option])

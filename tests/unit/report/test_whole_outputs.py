@@ -152,6 +152,7 @@ def plan():
 def test_plan():
     golden.check("plan.txt", render_plan(plan()))
     assert "and 2 more" not in render_plan(plan(), all_rows=True)
+    assert "seed is drawn when it runs" in render_plan(replace(plan(), seed=None))
 
 
 def test_runs():
