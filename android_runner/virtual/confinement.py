@@ -11,6 +11,7 @@ import os
 import shlex
 import signal
 from asyncio.subprocess import PIPE
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -56,13 +57,16 @@ class Namespace:
         await self._process.wait()
 
 
-async def make_namespace(phone_dir: Path, slots_dir: Path) -> Namespace:
-    """Set up the phone's namespaces; raise `NoNamespaces`."""
+async def make_namespace(phone_dir: Path, slots_dir: Path, lent: Sequence[tuple[Path, str]] = ()) -> Namespace:
+    """Set up the phone's namespaces; raise `NoNamespaces`.
+
+    `lent` are more folders of the host and where below the phone's root they go, to be read only.
+    """
     unshare = system_tool("unshare")
     if unshare is None or system_tool("nsenter") is None or system_tool("pivot_root") is None:
         raise NoNamespaces("util-linux's unshare, nsenter or pivot_root is not installed")
     script = phone_dir / "namespace.sh"
-    script.write_text(setup_script(phone_dir, slots_dir), encoding="utf-8")
+    script.write_text(setup_script(phone_dir, slots_dir, lent), encoding="utf-8")
     process = await asyncio.create_subprocess_exec(
         unshare, "-U", "-m", "-p", "-i", "-u", "-n", "-f", f"--map-user={_SHELL_UID}", f"--map-group={_SHELL_UID}",
         "--keep-caps", "/bin/sh", str(script),
@@ -85,7 +89,7 @@ async def make_namespace(phone_dir: Path, slots_dir: Path) -> Namespace:
     raise NoNamespaces(" ".join(reason.split())[:300] or "unshare failed without a word")
 
 
-def setup_script(phone_dir: Path, slots_dir: Path) -> str:
+def setup_script(phone_dir: Path, slots_dir: Path, lent: Sequence[tuple[Path, str]] = ()) -> str:
     """The shell text that turns fresh namespaces into the phone; its last command is init.
 
     Pure but for a look at which folders the host has. The order matters: what is to stay writable is bound before the
@@ -102,6 +106,7 @@ def setup_script(phone_dir: Path, slots_dir: Path) -> str:
         for folder in library_folders()
         if not folder.is_symlink()
     ]
+    lines += [_bind(folder, root / target, f"ro,{_BIND}") for folder, target in lent]
     lines.append(_bind(slots_dir, root / "mnt/orch-slots", f"ro,{_BIND}"))
     lines += [_bind(Path("/dev") / name, root / "dev" / name) for name in DEVICES]
     lines.append(f"mount -t proc proc {shlex.quote(str(root / 'proc'))}")

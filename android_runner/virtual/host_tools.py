@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from android_runner.virtual.platform_file import find_preparing
+from android_runner.virtual.platform_file import Preparing, find_preparing
 
 _ANDROID_TOOLS = """
 [ base64 basename cal cat chgrp chmod chown cksum clear cmp comm cp cpio cut date dd df diff dirname dmesg du echo egrep
@@ -32,6 +32,8 @@ class HostTools:
     shell: str
     toybox: str
     applets: frozenset[str]
+    preparing: Preparing | None = None
+    """How a model is prepared for NNAPI here; None where this host can't."""
 
     @property
     def shell_name(self) -> str:
@@ -53,7 +55,7 @@ def find_host_tools() -> HostTools:
     if toybox:
         listed = subprocess.run([toybox], capture_output=True, text=True, check=False, timeout=10)
         applets = frozenset(listed.stdout.split())
-    return HostTools(system_tool("mksh") or "/bin/sh", toybox, applets)
+    return HostTools(system_tool("mksh") or "/bin/sh", toybox, applets, find_preparing())
 
 
 def system_tool(name: str) -> str | None:
@@ -73,15 +75,10 @@ def exec_abi() -> str:
 
 
 def library_folders() -> list[Path]:
-    """Host folders beyond `/usr` that programs on a confined phone need, none inside of another.
-
-    `/lib*`, `/bin`, our interpreter, and what preparing a model for the phone's NNAPI imports.
-    """
+    """Host folders beyond `/usr` that programs pushed to a confined phone need: `/lib*`, `/bin`, our interpreter."""
     top = [Path("/") / name for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32")]
     found = [path for path in top if path.is_dir()]
     base = Path(os.path.realpath(sys.base_prefix))
-    preparing = find_preparing()
-    for folder in (base, *(preparing.folders if preparing is not None else ())):
-        if folder != Path("/") and not any(folder.is_relative_to(other) for other in (Path("/usr"), *found)):
-            found.append(folder)
+    if base != Path("/") and not base.is_relative_to("/usr"):
+        found.append(base)
     return found

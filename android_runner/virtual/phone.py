@@ -76,7 +76,7 @@ class Phone:
             try:
                 self._build(confined=True)
                 self._new_boot()
-                self._namespace = await make_namespace(self.dir, self._places.slots)
+                self._namespace = await self._make_namespace()
             except NoNamespaces as error:
                 self._reason = str(error)
                 confined = False
@@ -113,7 +113,7 @@ class Phone:
             self._new_boot()
             await asyncio.sleep(_BOOT_S)
             if self.confinement == "namespace":
-                self._namespace = await make_namespace(self.dir, self._places.slots)
+                self._namespace = await self._make_namespace()
             await self._listen()
             self._write_record()
         finally:
@@ -162,6 +162,10 @@ class Phone:
     def _new_boot(self) -> None:
         self._boot_id = str(uuid.uuid4())
         self._tree.boot(self._boot_id)
+
+    async def _make_namespace(self) -> Namespace:
+        preparing = self._tools.preparing
+        return await make_namespace(self.dir, self._places.slots, preparing.mounts() if preparing is not None else ())
 
     async def _end_processes(self) -> None:
         if self._namespace is not None:

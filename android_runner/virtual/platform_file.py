@@ -26,29 +26,43 @@ _NEEDED = (
     "flatbuffers",
 )
 _OWN = "android_runner"
+_LENT = "mnt/orch-python"
 
 
 @dataclass(frozen=True, slots=True)
 class Preparing:
-    """How the process that prepares NNAPI's part is started. `folders` hold what it imports, `path` finds them."""
+    """How the process that prepares NNAPI's part is started: the interpreter and the folders that it imports from.
+
+    `shelves` hold other packages (a `site-packages`), `own` is our package's folder where it lies elsewhere.
+    """
 
     python: str
-    folders: tuple[Path, ...]
-    path: tuple[Path, ...]
+    shelves: tuple[Path, ...]
+    own: Path | None
     converter: str
+
+    def mounts(self) -> list[tuple[Path, str]]:
+        """Folders to lend to a confined phone, and where below its root they go: a host's own paths stay unseen."""
+        lent = [(folder, f"{_LENT}/{index}") for index, folder in enumerate(self.shelves)]
+        return lent if self.own is None else [*lent, (self.own, f"{_LENT}/own/{_OWN}")]
+
+    def search_path(self, *, confined: bool) -> str:
+        """PYTHONPATH as the phone's processes need it."""
+        if not confined:
+            return ":".join(map(str, [*self.shelves, *([self.own.parent] if self.own is not None else [])]))
+        inside = [f"/{_LENT}/{index}" for index in range(len(self.shelves))]
+        return ":".join(inside if self.own is None else [*inside, f"/{_LENT}/own"])
 
 
 def find_preparing() -> Preparing | None:
     """Look at this host once, importing nothing; None where something is missing."""
-    own = _folder_of(_OWN)
+    parent = _folder_of(_OWN)
     packages = [_folder_of(name) for name in _NEEDED]
-    if own is None or any(folder is None for folder in packages):
+    if parent is None or any(folder is None for folder in packages):
         return None
-    shelves = dict.fromkeys(folder for folder in packages if folder is not None)
-    folders = [*shelves] if own in shelves else [*shelves, own / _OWN]
-    path = [*shelves] if own in shelves else [*shelves, own]
+    shelves = tuple(dict.fromkeys(folder for folder in packages if folder is not None))
     converter = f"{metadata.version('onnxruntime')}+{metadata.version('onnx')}"
-    return Preparing(interpreter(), tuple(folders), tuple(path), converter)
+    return Preparing(interpreter(), shelves, None if parent in shelves else parent / _OWN, converter)
 
 
 def _folder_of(name: str) -> Path | None:
@@ -63,15 +77,16 @@ def _folder_of(name: str) -> Path | None:
     return None if found is None else Path(found).parent
 
 
-def platform_text(profile: DeviceProfile, preparing: Preparing | None) -> str:
-    """The file's content. Paths are the same inside of a confined phone and outside."""
-    return "".join("\t".join(words) + "\n" for words in _lines(profile, preparing))
+def platform_text(profile: DeviceProfile, preparing: Preparing | None, *, confined: bool) -> str:
+    """The file's content, with paths as the phone's processes see them."""
+    lines = [*_facts(profile)]
+    if preparing is not None:
+        lines.append(("python", preparing.python, preparing.search_path(confined=confined), preparing.converter))
+    return "".join("\t".join(words) + "\n" for words in lines)
 
 
-def _lines(profile: DeviceProfile, preparing: Preparing | None) -> Iterable[tuple[str, ...]]:
+def _facts(profile: DeviceProfile) -> Iterable[tuple[str, ...]]:
     yield "abi", profile.abis[0]
     yield "api_level", str(profile.api_level)
     for device in profile.nnapi_devices:
         yield "nnapi_device", device.name, device.kind, str(device.feature_level), ",".join(device.lacks)
-    if preparing is not None:
-        yield "python", preparing.python, ":".join(map(str, preparing.path)), preparing.converter

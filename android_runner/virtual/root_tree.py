@@ -11,7 +11,7 @@ from pathlib import Path
 from android_runner.profile import DeviceProfile
 from android_runner.virtual.host_tools import HostTools, android_tools, library_folders
 from android_runner.virtual.identity import BOOT_ID, Standing, properties, state_files, state_links
-from android_runner.virtual.platform_file import PLATFORM_FILE, find_preparing, platform_text
+from android_runner.virtual.platform_file import PLATFORM_FILE, platform_text
 from android_runner.virtual.slots import write_launcher
 
 PROPERTY_DIR = "dev/__properties__"
@@ -53,7 +53,7 @@ class RootTree:
         self._build_properties(properties(self._profile, standing))
         (self.root / "data/system/log").touch()
         self._build_etc()
-        _write(self.root / PLATFORM_FILE, platform_text(self._profile, find_preparing()))
+        _write(self.root / PLATFORM_FILE, platform_text(self._profile, self._tools.preparing, confined=confined))
         if confined:
             self._build_mount_points()
         else:
@@ -120,6 +120,9 @@ class RootTree:
             shutil.copyfile(cache, etc / "ld.so.cache")
 
     def _build_mount_points(self) -> None:
+        preparing = self._tools.preparing
+        for _, target in preparing.mounts() if preparing is not None else ():
+            (self.root / target).mkdir(parents=True, exist_ok=True)
         for name in DEVICES:
             (self.root / "dev" / name).touch()
         for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):

@@ -23,7 +23,7 @@ class RootedPhone:
     def of(cls, profile: str, root: Path, binaries: Path) -> RootedPhone:
         for folder in ("vendor/etc", "data/system"):
             (root / folder).mkdir(parents=True)
-        text = platform_text(load_profile(profile), find_preparing())
+        text = platform_text(load_profile(profile), find_preparing(), confined=False)
         (root / PLATFORM_FILE).write_text(text, encoding="utf-8")
         return cls(root, binaries)
 
