@@ -20,7 +20,7 @@ def binaries_asked(home: Path) -> list[str]:
 @pytest.mark.parametrize("dialect", ["old", "new"])
 def test_a_run_in_a_dialect_ends_measured(dialect: str, orch: Orch, mnist: Path) -> None:
     ended = orch(
-        "run", mnist, "--device", "virtual:pixel-8", "--dialect", dialect, "--preset", "cpu", "--rounds", "1",
+        "run", mnist, "--device", "virtual:pixel-8", "--dialect", dialect, "--rounds", "1",
         "--seconds", "0.1", "--trace",
     )  # fmt: skip
     assert ended.code == 0, ended
