@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator.report import stats
 from orchestrator.report.nnapi import NnapiAnswer
@@ -78,8 +78,16 @@ def phone_answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
         rows=tuple(rows),
         resolves=stats.resolvable_difference(all_rounds),
         twins=source.twins,
-        nnapi=source.nnapi,
+        nnapi=_in_order(source.nnapi, rows),
     )
+
+
+def _in_order(nnapi: NnapiAnswer | None, rows: Sequence[SettingRow]) -> NnapiAnswer | None:
+    """What NNAPI did, in the order of the table."""
+    if nnapi is None:
+        return None
+    places = {row.case: at for at, row in enumerate(rows)}
+    return replace(nnapi, cases=tuple(sorted(nnapi.cases, key=lambda case: places.get(case.case, len(places)))))
 
 
 def _p50_s(cell: Cell) -> float:

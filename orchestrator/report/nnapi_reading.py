@@ -51,19 +51,19 @@ def _devices(placed: Iterable[Row]) -> tuple[tuple[str, str], ...]:
 
 
 def _predictions(rows: Sequence[Row], graph_of: Mapping[str, str]) -> tuple[NnapiPrediction, ...]:
-    """One for each claim: what differs by a flag only where that makes a difference."""
-    plain = {text(row, "variant"): _claim(row) for row in rows if not names(row, "nnapi_flags")}
+    """One for each claim; with flags only where they take other nodes than none would."""
+    plain = {text(row, "variant"): _pieces(row) for row in rows if not names(row, "nnapi_flags")}
     grouped: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         flags = names(row, "nnapi_flags")
-        if not flags or _claim(row) != plain.get(text(row, "variant")):
-            grouped.setdefault((flags, *_claim(row)), []).append(row)
+        if not flags or _pieces(row) != plain.get(text(row, "variant")):
+            key = (flags, whole(row, "nodes"), str(_pieces(row)), str(_pairs(row, "not_taken")))
+            grouped.setdefault(key, []).append(row)
     return tuple(_prediction(same, graph_of) for same in grouped.values())
 
 
-def _claim(row: Row) -> tuple[object, ...]:
-    """What makes two claims one, in a form that can be a key."""
-    return (whole(row, "nodes"), str(_pairs(row, "partition_operators")), str(_pairs(row, "not_taken")))
+def _pieces(row: Row) -> list[tuple[object, ...]]:
+    return _pairs(row, "partition_operators")
 
 
 def _prediction(rows: Sequence[Row], graph_of: Mapping[str, str]) -> NnapiPrediction:
@@ -77,7 +77,7 @@ def _prediction(rows: Sequence[Row], graph_of: Mapping[str, str]) -> NnapiPredic
         flags=names(row, "nnapi_flags"),
         nodes=whole(row, "nodes") or 0,
         nodes_claimed=whole(row, "nodes_claimed") or 0,
-        partitions=tuple(tuple(map(str, one)) for one in _pairs(row, "partition_operators")),
+        partitions=tuple(tuple(map(str, one)) for one in _pieces(row)),
         multiply_adds_share=_multiply_adds_share(row),
         not_taken=tuple(_not_taken(row)),
         not_checked=whole(row, "not_checked") or 0,
