@@ -23,7 +23,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def mnist(models: Path) -> Path:
     """The small model."""
     return next(path for path in models.iterdir() if "mnist" in path.name)
