@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -101,8 +103,8 @@ def test_a_run_says_what_nnapi_took_and_its_trace_agrees(orch: Orch, mnist: Path
     ended = orch("run", plan, mnist, "--device", "virtual:pixel-8")
     assert ended.code == 0, ended
     assert "introspect: 2 planned = 2 measured" in ended.out
-    assert "trace: 2 planned = 2 measured" in ended.out
     frames = orchestrator.load(home=orch.home)
+    assert set(frames.trials["state"]) == {"measured"}
     placements = frames.placements.set_index("row")
     assert list(placements["known"]) == [True, True]
     figures = placements[["partitions", "nodes_claimed", "nodes_in_graph"]].apply(tuple, axis=1)
@@ -113,3 +115,32 @@ def test_a_run_says_what_nnapi_took_and_its_trace_agrees(orch: Orch, mnist: Path
     assert refused["reason"].notna().all()
     timed = frames.attempts[frames.attempts["purpose"] == "time"]
     assert set(timed["evidence"].map(lambda files: LOG_FILE in files)) == {False}
+
+
+def test_a_run_killed_while_it_introspects_goes_on(orch: Orch, mnist: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN)
+    running = orch.start("run", plan, mnist, "--device", "virtual:pixel-8")
+    try:
+        until(lambda: _introspects(orch.home), seconds_s=120.0, what="the block of introspections")
+    finally:
+        running.kill()
+        running.communicate()
+    ended = orch("resume")
+    assert ended.code == 0, ended
+    frames = orchestrator.load(home=orch.home)
+    assert set(frames.trials["state"]) == {"measured"}
+    assert list(frames.placements["known"]) == [True, True]
+    assert orch("report").code == 0
+
+
+def _introspects(home: Path) -> bool:
+    """Whether a block of introspections is open."""
+    if not (home / "ledger.sqlite").exists():
+        return False
+    with closing(sqlite3.connect(home / "ledger.sqlite")) as ledger:
+        try:
+            rows = ledger.execute("select tasks from block where ending is null").fetchall()
+        except sqlite3.OperationalError:
+            return False
+    return any("introspect" in tasks for (tasks,) in rows)
