@@ -28,7 +28,8 @@ DEVICE_TYPES = {0: "unknown", 1: "other", 2: "cpu", 3: "gpu", 4: "accelerator"}
 
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,20}m")
 _MESSAGE = re.compile(
-    r"(?:\S{1,40} \S{1,40})? ?\[([VIWEF]):[^:\]]{0,64}:[^,\]]{0,200}, ([^\s\]:]{1,200}):?\d{0,9} ?([^\]]{0,200})\] ?(.*)",
+    r"(?:\S{1,40} \S{1,40})? ?\[([VIWEF]):[^:\]]{0,64}:[^,\]]{0,200}, "
+    r"([^\s\]:]{1,200}):?\d{0,9} ?[^\]]{0,200}\] ?(.*)",
     re.DOTALL,
 )
 _SUMMARY = re.compile(
@@ -190,7 +191,7 @@ class _Reader:
         found = _MESSAGE.match(line)
         if found is None:
             return
-        level, file, text = found[1], found[2], found[4]
+        level, file, text = found.groups()
         if self._node(text) or self._summary(text) or self._facts(text):
             return
         if level in "VIW" and _REASON_FILE.fullmatch(file.rsplit("/", 1)[-1]):

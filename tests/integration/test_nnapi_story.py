@@ -146,9 +146,7 @@ def test_flags_that_mean_nothing_are_dropped_with_their_reason(story: Story) -> 
 
 
 @pytest.mark.timeout(300)
-def test_all_twelve_flag_sets_are_measured(
-    orch: Orch, models: Path, tmp_path: Path
-) -> None:
+def test_all_twelve_flag_sets_are_measured(orch: Orch, models: Path, tmp_path: Path) -> None:
     sets = [[flag for at, flag in enumerate(FLAGS) if number >> at & 1] for number in range(16)]
     valid = [one for one in sets if not {"cpu_disabled", "cpu_only"} <= set(one)]
     assert len(valid) == 12
