@@ -91,3 +91,21 @@ def test_an_operator_of_somebody_else_is_not_checked() -> None:
     (refusal,) = placed.refused
     assert (refusal.rule, refusal.checked) == ("domain", False)
     assert refusal.reason.startswith(NOT_CHECKED)
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs"),
+    [
+        ("Reshape", ("f32 1x4", "const i64 2")),
+        ("Split", ("f32 1x4", "const i64 2")),
+        ("Pad", ("f32 1x4", "const i64 4")),
+        ("Clip", ("f32 1x4", "const f32 scalar")),
+        ("Resize", ("f32 1x3x8x8", "f32 0", "const f32 0 =")),
+    ],
+)
+def test_a_constant_that_can_not_be_read_is_not_checked(op: str, inputs: tuple[str, ...]) -> None:
+    values = {f"in{at}": rule_rows.value(f"in{at}", told) for at, told in enumerate(inputs)}
+    node = rule_rows.node(op, 13, tuple(values), ("y",), {"mode": "linear"} if op == "Resize" else {})
+    (refusal,) = claim(rule_rows.graph([node], values), NnapiTarget(api_level=30)).refused
+    assert not refusal.checked
+    assert refusal.reason.startswith(NOT_CHECKED)

@@ -27,7 +27,8 @@ def test_a_graph_comes_back_as_it_was() -> None:
         "c", "Clip", "", 13, ("x", "", "hi"), ("y",), {"a": 1, "b": 0.5, "c": "text", "d": (1, 2)}, ("outer",), True
     )
     hi = Value("hi", FLOAT, (), True, (math.inf,))
-    before = graph(node, value("x", 1, -1), hi, Value("y", 0, None))
+    weight = Value("w", FLOAT, (2,), True, None, external=True)
+    before = graph(node, value("x", 1, -1), hi, weight, Value("y", 0, None))
     assert graph_from_text(graph_to_text(before)) == before
 
 
