@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from orchestrator.errors import NoUsableDevice, Problem, UsageError
 from orchestrator.farm.lock import PhoneLock
 from orchestrator.home import Home
 from orchestrator.plan.select import Candidate, VirtualWish, choose, parse_devices
+from orchestrator.report.lines import as_listed
 
 PROBE_DEADLINE_S = 20.0
 OPEN_DEADLINE_S = 10.0
@@ -64,13 +64,7 @@ def look(server: AdbServer) -> list[Phone]:
     first: dict[str, Phone] = {}
     for phone in phones:
         first.setdefault(phone.label, phone)
-    return sorted(first.values(), key=lambda phone: in_words_and_numbers(phone.label))
-
-
-def in_words_and_numbers(label: str) -> list[tuple[int, int, str]]:
-    """A key under which `phone-9` stands before `phone-10`."""
-    parts = re.findall(r"(\d{1,18})|(\D+|\d+)", label)
-    return [(0, int(number), "") if number else (1, 0, word) for number, word in parts]
+    return sorted(first.values(), key=lambda phone: as_listed(phone.label))
 
 
 def _ask(server: AdbServer, seen: SeenPhone) -> Phone:

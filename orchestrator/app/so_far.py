@@ -28,8 +28,8 @@ BASELINE = "default"
 class _Lane:
     """One phone. `at` is the task of the present block that was heard of last, -1 before the first.
 
-    `timed_since_s` is the moment of the first timed block (the others are over sooner), `open_then` how many trials were
-    open then, `heard_s` the moment of the last news.
+    `timed_since_s` is the moment of the first timed block (the others are over sooner), `open_then` how many trials
+    were open then, `heard_s` the moment of the last news.
     """
 
     name: str
@@ -94,6 +94,7 @@ class SoFar:
         self.open = 0
         self._rows: dict[str, str] = {}
         self._models: dict[str, str] = {}
+        self._twins: set[str] = set()
         self._several = False
         self._first_round: Counter[tuple[str, str]] = Counter()
         self._lanes: dict[str, _Lane] = {}
@@ -105,6 +106,7 @@ class SoFar:
         self.planned = len(contents.trials)
         self._rows = {case.case_id: case.row for case in contents.cases}
         self._models = {case.case_id: case.model_name for case in contents.cases}
+        self._twins = {case.case_id for case in contents.cases if case.twin_of}
         self._several = len(set(self._models.values())) > 1
         self._first_round = Counter(self._place(trial) for trial in contents.trials if _is_first(trial))
         total = Counter(trial.phone for trial in contents.trials)
@@ -147,7 +149,7 @@ class SoFar:
                 lane.battery_c = attempt.after.battery_c
                 lane.clock_ghz = fastest_khz / 1e6 if fastest_khz else None
             known = self._figures.get((attempt.phone, self._models[attempt.case_id]))
-            if known is None or attempt.purpose != Purpose.TIME.value:
+            if known is None or attempt.purpose != Purpose.TIME.value or attempt.case_id in self._twins:
                 continue
             match attempt.outcome:
                 case Measured(figures=figures) if figures is not None:

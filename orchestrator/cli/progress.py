@@ -18,6 +18,8 @@ from orchestrator.store.records import RunContents
 
 DRAW_EVERY_S = 0.25
 """A terminal is drawn anew at most this often."""
+SAID_ROWS = 3
+"""Rows that the view leaves to what is said while it stands."""
 LINE_EVERY_S = 10.0
 """Without a terminal, how far the run is is said at most this often; a first answer is said at once."""
 
@@ -120,9 +122,12 @@ class Progress:
 
 
 def view_lines(view: RunProgress, columns: int, rows: int) -> list[str]:
-    """The head and as many phones as there is room for; a terminal may wrap a line that fills it, so none does."""
+    """The head and as many phones as there is room for, with what is said above still in sight.
+
+    A terminal may wrap a line that fills it, so none does.
+    """
     width = columns - 1
-    room = max(0, rows - 3)
+    room = max(0, rows - SAID_ROWS - 3)
     lanes = lane_lines(view.lanes[:room], width=width)
     hidden = len(view.lanes) - room
     more = [f"and {plural(hidden, 'more phone')}"] if hidden > 0 else []

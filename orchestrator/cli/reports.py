@@ -10,7 +10,7 @@ import typer
 
 from orchestrator.cli.options import AllTables, HomeOption, JsonOption
 from orchestrator.cli.screen import wants_colour
-from orchestrator.errors import ExitCode
+from orchestrator.errors import ExitCode, Problem, UsageError
 from orchestrator.home import Home, home_at
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -28,6 +28,10 @@ def report(
     home: HomeOption = "",
 ) -> int:
     """A run's answer, made anew from ledger and evidence."""
+    if out and format_ not in ("csv", "parquet"):
+        raise UsageError(
+            Problem("--out", f"{format_} goes to stdout", "add --format csv or parquet, or redirect stdout")
+        )
     from orchestrator.store.ledger import Ledger  # noqa: PLC0415 - opened when called
 
     where = home_at(home)

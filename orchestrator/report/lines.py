@@ -6,6 +6,7 @@ message are all text that somebody else chose.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -151,6 +152,12 @@ def _head(word: str, width: int) -> str:
         if used > width:
             return word[: max(at, 1)]
     return word
+
+
+def as_listed(text: str) -> list[tuple[int, int, str]]:
+    """A key under which texts stand as a person lists them: `phone-9` before `phone-10`."""
+    parts = re.findall(r"(\d{1,18})|(\D+|\d+)", text)
+    return [(0, int(number), "") if number else (1, 0, word) for number, word in parts]
 
 
 def widest(texts: Iterable[str], *, least: int = 0, most: int) -> int:

@@ -61,18 +61,23 @@ def progress_line(progress: RunProgress, *, width: int = 80, hint: str = HINT) -
 def lane_lines(lanes: Sequence[LaneProgress], *, width: int = 80) -> list[str]:
     """One line a phone: name, count, what runs, round, temperature, clock, state, time left; at most `width` cells.
 
-    What runs takes the room that the others leave; they keep their least widths, so that little jumps.
+    What runs takes the room that the others leave; they keep their least widths, so that little jumps. A narrow
+    terminal has no temperatures and clocks.
     """
+    columns = [at for at in range(len(_WIDTHS)) if width >= _NARROW or at not in _ONLY_WHERE_WIDE]
     rows = [_cells(lane) for lane in lanes]
     widths = [widest((row[at] for row in rows), least=least, most=most) for at, (least, most) in enumerate(_WIDTHS)]
-    widths[_WHAT] = max(10, width - sum(widths) - (len(widths) - 1) + widths[_WHAT])
-    return [fit(" ".join(_placed(row, widths)), width).rstrip() for row in rows]
+    others = sum(widths[at] + 1 for at in columns if at != _WHAT)
+    widths[_WHAT] = max(10, width - others)
+    return [fit(" ".join(_placed(row, widths, columns)), width).rstrip() for row in rows]
 
 
 _WIDTHS = ((8, 18), (5, 11), (0, 0), (2, 4), (7, 7), (7, 7), (5, 10), (5, 7))
 """Least and most cells of each column."""
 _WHAT = 2
 _AT_THE_RIGHT = {1, 4, 5, 7}
+_ONLY_WHERE_WIDE = {4, 5}
+_NARROW = 72
 
 
 def _cells(lane: LaneProgress) -> tuple[str, ...]:
@@ -88,6 +93,6 @@ def _cells(lane: LaneProgress) -> tuple[str, ...]:
     )
 
 
-def _placed(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
-    for at, (text, width) in enumerate(zip(row, widths, strict=True)):
-        yield right(text, width) if at in _AT_THE_RIGHT else left(text, width)
+def _placed(row: Sequence[str], widths: Sequence[int], columns: Sequence[int]) -> Iterator[str]:
+    for at in columns:
+        yield right(row[at], widths[at]) if at in _AT_THE_RIGHT else left(row[at], widths[at])

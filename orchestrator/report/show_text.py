@@ -69,8 +69,9 @@ def _attempt(attempt: ShownAttempt, decimals: int, width: int) -> list[Line]:
     kind = _which(attempt)
     tried = f", attempt {attempt.number}" if attempt.number > 1 else ""
     if attempt.outcome == "measured":
-        figures = f"p50 {ms(attempt.p50_s, decimals)} ms, p90 {ms(attempt.p90_s, decimals)} ms"
-        words = joined([f"measured, {figures}", f"{attempt.iterations} iterations" if attempt.iterations else ""], ", ")
+        timed = attempt.p50_s is not None
+        figures = f"p50 {ms(attempt.p50_s, decimals)} ms, p90 {ms(attempt.p90_s, decimals)} ms" if timed else ""
+        words = joined(["measured", figures, f"{attempt.iterations} iterations" if attempt.iterations else ""], ", ")
     else:
         words = joined(
             [attempt.outcome, kind_word(attempt.kind) if attempt.kind else "", " ".join(attempt.message.split())], ": "

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from orchestrator.report import source
 from orchestrator.report.answer import PhoneSource, phone_answer, twin_difference
+from orchestrator.report.lines import as_listed
 from orchestrator.report.nnapi_reading import NnapiRows
 from orchestrator.report.sentence import headline, model_sentence
 from orchestrator.report.source import Row, RunFrames, text, whole
@@ -76,7 +77,7 @@ def _model(
         )
         for phone, cells in by_phone.items()
     ]
-    answers.sort(key=lambda answer: (answer.virtual, answer.label))
+    answers.sort(key=lambda answer: (answer.virtual, as_listed(answer.label)))
     return ModelSummary(
         model=model,
         sentence=model_sentence(model, answers),

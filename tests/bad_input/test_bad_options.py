@@ -243,6 +243,10 @@ def test_a_ledger_of_a_newer_program(orch: Orch, refused: Refused) -> None:
     refused(orch("runs"), "newer")
 
 
+def test_a_folder_for_what_goes_to_stdout(orch: Orch, refused: Refused, tmp_path: Path) -> None:
+    refused(orch("report", "--format", "json", "--out", tmp_path), "--out", "json goes to stdout")
+
+
 def test_a_run_that_is_none(orch: Orch, refused: Refused) -> None:
     refused(orch("report", "0101-nothing-zzzz"), "0101-nothing-zzzz")
 

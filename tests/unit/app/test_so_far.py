@@ -157,3 +157,16 @@ def test_a_lost_phone_says_why_and_keeps_nobody_waiting(so_far: SoFar) -> None:
     so_far.phone_gone(B3, "cable\x1b[2J pulled")
     found = lane(so_far, B3, 1.0)
     assert (found.state, found.what, found.left_s) == ("lost", "cable\x1b[2J pulled", None)
+
+
+def test_a_twin_measured_on_purpose_is_no_answer() -> None:
+    twin = replace(CONTENTS.cases[1], row="cpu layout", twin_of="cpu all")
+    so_far = SoFar()
+    so_far.expect(replace(CONTENTS, cases=(CONTENTS.cases[0], twin, CONTENTS.cases[2])))
+    trials = planned()
+    so_far.begun(trials)
+    a_round(
+        so_far, [one for one in trials if (one.phone, one.round) == (B3, 1)],
+        {"default": 0.004, "cpu all": 0.001, "cpu all 4t": 0.002}, 1.0,
+    )  # fmt: skip
+    assert so_far.answer() == "B3 Pixel 8 «α»: cpu all 4t 2.0×"

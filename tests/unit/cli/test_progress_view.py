@@ -28,7 +28,7 @@ def test_the_lanes_stand_in_columns() -> None:
     ]
 
 
-@pytest.mark.parametrize(("rows", "shown", "more"), [(24, 20, ""), (10, 7, "and 13 more phones"), (3, 0, "and 20 ")])
+@pytest.mark.parametrize(("rows", "shown", "more"), [(27, 20, ""), (10, 4, "and 16 more phones"), (3, 0, "and 20 ")])
 def test_no_more_phones_than_there_are_rows(rows: int, shown: int, more: str) -> None:
     view = RunProgress(plan_name="quick", done=1, total=9, left_s=None, lanes=LANES * 10)
     lines = view_lines(view, 60, rows)

@@ -14,7 +14,7 @@ from test_whole_outputs import DEVICES, plan
 
 from orchestrator.report.as_json import render_json
 from orchestrator.report.devices import render_devices
-from orchestrator.report.lines import fit, left, line, middle, rendered, right, shown, wrap
+from orchestrator.report.lines import as_listed, fit, left, line, middle, rendered, right, shown, wrap
 from orchestrator.report.markdown import code_block, escaped, render_markdown
 from orchestrator.report.plan_text import render_plan
 from orchestrator.report.progress import LaneProgress, RunProgress, lane_lines, progress_line
@@ -138,6 +138,17 @@ def test_escaped_markdown_shows_the_words(text):
 def test_a_fence_is_longer_than_any_in_the_text():
     fence = code_block("a ```` b")[0]
     assert fence == "`````sh"
+
+
+def test_names_stand_as_a_person_lists_them():
+    labels = ["virtual-pixel-8-10", "B3", "6d1f9e0a", "virtual-pixel-8-9", "R58N30ABCDE", "B21", "virtual-pixel-8-1"]
+    in_order = ["6d1f9e0a", "B3", "B21", "R58N30ABCDE", "virtual-pixel-8-1", "virtual-pixel-8-9", "virtual-pixel-8-10"]
+    assert sorted(labels, key=as_listed) == in_order
+
+
+@given(st.lists(st.text(max_size=12)))
+def test_any_name_has_its_place(labels):
+    assert sorted(sorted(labels, key=as_listed)) == sorted(labels)
 
 
 @given(st.text(max_size=80), st.integers(20, 100))
