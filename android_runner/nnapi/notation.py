@@ -50,10 +50,17 @@ def graph_from_text(text: str | bytes) -> Graph:
 
 
 def _value(
-    name: str, elem_type: int, dims: list[int] | None, constant: bool, elements: list[float] | None, external: bool
+    name: str,
+    elem_type: int,
+    dims: list[int] | None,
+    constant: bool,
+    elements: list[float] | None,
+    external: bool = False,
 ) -> Value:
-    held = None if elements is None else tuple(elements)
-    return Value(name, elem_type, None if dims is None else tuple(dims), constant, held, external)
+    """A field that is added later needs a default: runs keep what was written before."""
+    known_dims = None if dims is None else tuple(dims)
+    known_elements = None if elements is None else tuple(elements)
+    return Value(name, elem_type, known_dims, constant, known_elements, external)
 
 
 def _node(row: list[Any]) -> Node:

@@ -20,7 +20,7 @@ from orchestrator.variants.crew import do_jobs
 from orchestrator.variants.recipe import Variant
 from orchestrator.variants.shelf import Shelf, write_whole
 
-RULES = 1
+RULES = 2
 """Counts up when the same file is described in another way."""
 
 

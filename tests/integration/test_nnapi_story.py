@@ -162,3 +162,23 @@ def test_all_twelve_flag_sets_are_measured(orch: Orch, models: Path, tmp_path: P
         (phone,) = model["phones"]
         assert len(phone["rows"]) == 12
         assert all(row["n"] == 1 for row in phone["rows"]), ended
+
+
+@pytest.mark.timeout(300)
+def test_an_accelerator_that_lacks_an_operator_is_a_finding(orch: Orch, models: Path, tmp_path: Path) -> None:
+    """The device profile's accelerator has no Softmax: with CPU_DISABLED nobody is left to run it."""
+    plan = tmp_path / "disabled.toml"
+    plan.write_text(
+        f'models = ["{models / "squeezenet.onnx"}"]\nrounds = 1\niterations = 3\n'
+        '[[matrix]]\nrecipe = ["basic"]\nep = ["nnapi"]\nnnapi_flags = [[], ["cpu_disabled"]]\n'
+    )
+    ended = orch("run", plan, "--device", "virtual:pixel-6-rooted", timeout_s=250)
+    assert ended.code == 0, ended
+    report = json.loads(orch("report", "--format", "json").out)
+    (phone,) = report["models"][0]["phones"]
+    rows = {row["row"]: row for row in phone["rows"]}
+    assert rows["nnapi basic"]["n"] == 1
+    refused = rows["nnapi basic cpu_disabled"]["reason"]
+    assert "The model cannot run using the current set of target devices" in refused
+    assert "google-edgetpu" in refused
+    assert phone["nnapi"]["devices"] == [["google-edgetpu", "accelerator"], ["nnapi-reference", "cpu"]]
