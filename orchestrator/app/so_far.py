@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from orchestrator.farm.messages import BlockOutcome
 from orchestrator.farm.protocol import Planned, Work
-from orchestrator.outcome import Measured
+from orchestrator.outcome import Measured, Outcome, Skipped
 from orchestrator.plan.case import Purpose, Trial
 from orchestrator.report.progress import LaneProgress, RunProgress, provisional
 from orchestrator.store.records import PhoneRecord, RunContents
@@ -35,6 +35,7 @@ class _Lane:
     name: str
     total: int
     open: int = 0
+    skipped: int = 0
     tasks: tuple[tuple[str, Work], ...] = ()
     at: int = -1
     timed_since_s: float | None = None
@@ -53,7 +54,7 @@ class _Lane:
     def state(self) -> str:
         """A word for how it stands."""
         if self.gone or not self.open:
-            return "lost" if self.gone else "done"
+            return "lost" if self.gone else "stopped" if self.skipped else "done"
         if self.work is None:
             return "waits"
         if self.at < 0:
@@ -61,20 +62,24 @@ class _Lane:
         return "ok" if self.work.purpose is Purpose.TIME else self.work.purpose.value
 
     @property
+    def left(self) -> int:
+        """Trials that have not ended; those of the present block that the phone is done with have."""
+        return max(0, self.open - sum(work.trial is not None for _, work in self.tasks[: max(self.at, 0)]))
+
+    @property
     def done(self) -> int:
-        """Trials that have ended, those of the present block included that the phone is done with."""
-        finished = sum(work.trial is not None for _, work in self.tasks[: max(self.at, 0)])
-        return min(self.total, self.total - self.open + finished)
+        """Trials that were tried to their end."""
+        return self.total - self.left - self.skipped
 
     def left_s(self, now_s: float) -> float | None:
         """Seconds until its last trial ends, at the pace so far; None before one has ended."""
-        ended = self.open_then - (self.total - self.done)
+        ended = self.open_then - self.left
         if not self.open or self.gone:
             return 0.0
         if self.timed_since_s is None or ended <= 0:
             return None
         each_s = (self.heard_s - self.timed_since_s) / ended
-        return max(0.0, each_s * (self.total - self.done) - (now_s - self.heard_s))
+        return max(0.0, each_s * self.left - (now_s - self.heard_s))
 
 
 @dataclass(slots=True)
@@ -90,8 +95,6 @@ class SoFar:
 
     def __init__(self) -> None:
         self.name = ""
-        self.planned = 0
-        self.open = 0
         self._rows: dict[str, str] = {}
         self._models: dict[str, str] = {}
         self._twins: set[str] = set()
@@ -103,7 +106,6 @@ class SoFar:
     def expect(self, contents: RunContents) -> None:
         """A run is about to start, or to go on; the other methods tell of its phones and trials."""
         self.name = contents.run.plan_name
-        self.planned = len(contents.trials)
         self._rows = {case.case_id: case.row for case in contents.cases}
         self._models = {case.case_id: case.model_name for case in contents.cases}
         self._twins = {case.case_id for case in contents.cases if case.twin_of}
@@ -120,7 +122,6 @@ class SoFar:
         """
         first: Counter[tuple[str, str]] = Counter()
         for trial in still_open:
-            self.open += 1
             self._lanes[trial.phone].open += 1
             first[self._place(trial)] += _is_first(trial)
         self._figures = {key: _Figures(count) for key, count in first.items() if count == self._first_round[key]}
@@ -155,12 +156,12 @@ class SoFar:
                 case Measured(figures=figures) if figures is not None:
                     known.p50s_s[attempt.case_id].append(figures.p50_s)
 
-    def trial_ended(self, trial: Planned, now_s: float) -> None:
+    def trial_ended(self, trial: Planned, outcome: Outcome, now_s: float) -> None:
         """A planned trial has its row."""
         lane = self._lanes[trial.phone]
         lane.heard_s = now_s
         lane.open -= 1
-        self.open -= 1
+        lane.skipped += isinstance(outcome, Skipped)
         known = self._figures.get(self._place(trial))
         if known is not None and _is_first(trial):
             known.first_round_open -= 1
@@ -172,12 +173,11 @@ class SoFar:
     def view(self, now_s: float) -> RunProgress:
         """The run at a moment."""
         lanes = self._lanes.values()
-        finished = sum(lane.done - (lane.total - lane.open) for lane in lanes)
         left = [seconds for lane in lanes if (seconds := lane.left_s(now_s)) is not None]
         return RunProgress(
             plan_name=self.name,
-            done=self.planned - self.open + finished,
-            total=self.planned,
+            done=sum(lane.done for lane in lanes),
+            total=sum(lane.total for lane in lanes),
             left_s=max(left) if len(left) == len(self._lanes) and left else None,
             so_far=self.answer(),
             lanes=tuple(self._lane(lane, now_s) for lane in lanes),

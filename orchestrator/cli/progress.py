@@ -82,7 +82,7 @@ class Progress:
 
     def trial_ended(self, command: EndTrial) -> None:
         """A planned trial has its row."""
-        self._so_far.trial_ended(command.trial, time.monotonic())
+        self._so_far.trial_ended(command.trial, command.outcome, time.monotonic())
         self._changed()
 
     def phone_gone(self, phone: str, why: str) -> None:

@@ -10,7 +10,7 @@ from android_runner.errors import Blame, Retry
 from orchestrator.app.so_far import SoFar
 from orchestrator.farm.messages import BlockOutcome
 from orchestrator.farm.protocol import BlockEnded, Planned, Work
-from orchestrator.outcome import Failed, Measured
+from orchestrator.outcome import Failed, Measured, Skipped, SkipReason
 from orchestrator.plan.case import Purpose
 from orchestrator.report.progress import LaneProgress
 from orchestrator.store.records import AttemptRecord, RunContents
@@ -63,7 +63,7 @@ def lane(so_far: SoFar, phone: str, now_s: float) -> LaneProgress:
 def a_round(so_far: SoFar, trials: list[Planned], p50s_s: dict[str, float], now_s: float) -> None:
     so_far.block_stored(stored(trials[0].phone, [attempt(one, p50s_s[ROWS[one.case_id]]) for one in trials]))
     for one in trials:
-        so_far.trial_ended(one, now_s)
+        so_far.trial_ended(one, sample_run.MEASURED, now_s)
 
 
 def test_a_phone_from_its_first_block_to_its_last(so_far: SoFar) -> None:
@@ -115,7 +115,7 @@ def test_a_setting_that_is_refused_does_not_keep_the_answer_back(so_far: SoFar) 
     first = [one for one in trials if (one.phone, one.round) == (B3, 1)]
     for one in first:
         if ROWS[one.case_id] == "cpu all":
-            so_far.trial_ended(one, 1.0)
+            so_far.trial_ended(one, sample_run.FAILED, 1.0)
         else:
             a_round(so_far, [one], {"default": 0.002, "cpu all 4t": 0.003}, 1.0)
     assert so_far.answer() == "B3 Pixel 8 «α»: default"
@@ -148,7 +148,7 @@ def test_figures_of_calibrations_and_failures_are_no_answer(so_far: SoFar) -> No
     ]
     so_far.block_stored(stored(B3, odd))
     for one in first:
-        so_far.trial_ended(one, 1.0)
+        so_far.trial_ended(one, sample_run.FAILED, 1.0)
     assert so_far.answer() == ""
 
 
@@ -157,6 +157,18 @@ def test_a_lost_phone_says_why_and_keeps_nobody_waiting(so_far: SoFar) -> None:
     so_far.phone_gone(B3, "cable\x1b[2J pulled")
     found = lane(so_far, B3, 1.0)
     assert (found.state, found.what, found.left_s) == ("lost", "cable\x1b[2J pulled", None)
+
+
+def test_what_was_stopped_is_not_called_done(so_far: SoFar) -> None:
+    trials = planned()
+    so_far.begun(trials)
+    mine = [one for one in trials if one.phone == B3]
+    so_far.trial_ended(mine[0], sample_run.MEASURED, 1.0)
+    for one in mine[1:]:
+        so_far.trial_ended(one, Skipped(reason=SkipReason.INTERRUPTED), 2.0)
+    found = lane(so_far, B3, 2.0)
+    assert (found.done, found.total, found.state) == (1, 6, "stopped")
+    assert so_far.view(2.0).done == 1
 
 
 def test_a_twin_measured_on_purpose_is_no_answer() -> None:
