@@ -6,6 +6,7 @@ this host lacks a package that taking a graph apart needs.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import metadata, util
@@ -34,6 +35,7 @@ class Preparing:
     """How the process that prepares NNAPI's part is started: the interpreter and the folders that it imports from.
 
     `shelves` hold other packages (a `site-packages`), `own` is our package's folder where it lies elsewhere.
+    `converter` changes with whatever may change what is prepared.
     """
 
     python: str
@@ -61,8 +63,17 @@ def find_preparing() -> Preparing | None:
     if parent is None or any(folder is None for folder in packages):
         return None
     shelves = tuple(dict.fromkeys(folder for folder in packages if folder is not None))
-    converter = f"{metadata.version('onnxruntime')}+{metadata.version('onnx')}"
+    converter = f"{metadata.version('onnxruntime')}+{metadata.version('onnx')}+{_rules_digest(parent / _OWN)}"
     return Preparing(interpreter(), shelves, None if parent in shelves else parent / _OWN, converter)
+
+
+def _rules_digest(own: Path) -> str:
+    """Of the sources that decide on what is prepared: what other rules have made is not used again."""
+    digest = hashlib.sha256()
+    for folder in ("nnapi", "virtual/nnapi"):
+        for path in sorted((own / folder).glob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _folder_of(name: str) -> Path | None:

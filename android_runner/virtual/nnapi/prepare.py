@@ -1,4 +1,4 @@
-"""The preparing process: `python -m android_runner.virtual.nnapi.prepare FOLDER`.
+"""The preparing process: `python -m android_runner.virtual.nnapi.prepare FOLDER PARENT`, PARENT being who asks.
 
 FOLDER has `request.json`; it gets `model.onnx` or `model.ort`, the graph in which claimed groups run apart, and
 `description.json`: `model` (empty where nothing is claimed and the original serves), `refusal` (why this can't be made
@@ -120,9 +120,8 @@ def _partition(operator: str, part: Fused, types: Types, constants: Mapping[str,
     }
 
 
-def _die_with_parent() -> None:
+def _die_with_parent(parent: int) -> None:
     """A trial that is killed takes its preparation with it (Linux; elsewhere the process group has to do)."""
-    parent = os.getppid()
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
     if prctl is not None:
         prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
@@ -132,7 +131,7 @@ def _die_with_parent() -> None:
 
 def main() -> None:
     """Entry point of the process."""
-    _die_with_parent()
+    _die_with_parent(int(sys.argv[2]))
     folder = Path(sys.argv[1])
     description = prepare(read_request(folder), folder)
     (folder / DESCRIPTION).write_text(json.dumps(asdict(description)), encoding="utf-8")

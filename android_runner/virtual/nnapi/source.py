@@ -48,6 +48,7 @@ def session_options(settings: LoadSettings, level: Any) -> Any:
     options = RUNTIME.SessionOptions()
     options.graph_optimization_level = level
     options.log_severity_level = _ERRORS_ONLY
+    options.intra_op_num_threads = 1  # other phones may be measuring
     for name, value in settings.dims_by_name.items():
         options.add_free_dimension_override_by_name(name, value)
     for name, value in settings.dims_by_denotation.items():

@@ -49,5 +49,5 @@ class RootedPhone:
     @property
     def kept(self) -> list[Path]:
         """What has been prepared, the newest last."""
-        found = self.root.glob(f"data/vendor/nnapi-cache/*/{DESCRIPTION}")
+        found = self.root.glob(f"data/vendor/nnapi-cache/[0-9a-f]*/{DESCRIPTION}")
         return sorted((path.parent for path in found), key=lambda folder: folder.stat().st_mtime)

@@ -16,8 +16,6 @@ from android_runner.virtual.perf_test.standin.phone import Phone
 
 CACHE = "/data/vendor/nnapi-cache"
 MAX_CACHE_BYTES = 1 << 30
-_FORM = "1"
-"""Counts changes of what is prepared, so that older folders are not found."""
 _MODULE = "android_runner.virtual.nnapi.prepare"
 _CHUNK_BYTES = 1 << 20
 _MAX_WORDS_BYTES = 4096
@@ -66,7 +64,7 @@ class Store:
         content = _content_digest(options.model)
         question["model_hash"] = str(int.from_bytes(content[:8], "little"))
         asked = dumps({**question, "model": os.path.splitext(options.model)[1]}, sort_keys=True).encode()
-        key = blake2b(content + asked + f"{_FORM} {phone.converter}".encode(), digest_size=16).hexdigest()
+        key = blake2b(content + asked + phone.converter.encode(), digest_size=16).hexdigest()
         made = f"{self._folder}/{key}"
         description = _read(made)
         if description is None:
@@ -110,7 +108,7 @@ class Store:
         new_file = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         pid = os.posix_spawn(
             self._phone.python,
-            [self._phone.python, "-sBP", "-m", _MODULE, scratch],
+            [self._phone.python, "-sBP", "-m", _MODULE, scratch, str(os.getpid())],
             environment,
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
