@@ -57,16 +57,16 @@ class NnapiCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NnapiAnswer:
-    """NNAPI on one phone for one model. `devices` are (name, type), empty where the phone did not tell."""
+    """NNAPI on one phone for one model. `devices` are (name, type), None where the phone did not tell."""
 
-    devices: tuple[tuple[str, str], ...]
+    devices: tuple[tuple[str, str], ...] | None
     predictions: tuple[NnapiPrediction, ...]
     cases: tuple[NnapiCase, ...]
 
     @property
     def only_reference(self) -> bool:
         """Whether NNAPI here is nothing but Android's own CPU implementation."""
-        return bool(self.devices) and all(kind == "cpu" for _, kind in self.devices)
+        return bool(self.devices) and all(kind == "cpu" for _, kind in self.devices or ())
 
     def case(self, case_id: str) -> NnapiCase | None:
         """What a case did, by its id."""

@@ -44,10 +44,14 @@ def _pairs(row: Row, key: str) -> list[tuple[object, ...]]:
     return [tuple(item) for item in value if isinstance(item, (list, tuple))]
 
 
-def _devices(placed: Iterable[Row]) -> tuple[tuple[str, str], ...]:
+def _devices(placed: Iterable[Row]) -> tuple[tuple[str, str], ...] | None:
     """What the phone listed, from whichever introspection saw most of it."""
-    lists = [tuple((str(pair[0]), str(pair[1])) for pair in _pairs(row, "devices") if len(pair) == 2) for row in placed]
-    return max(lists, key=len, default=())
+    lists = [
+        tuple((str(pair[0]), str(pair[1])) for pair in _pairs(row, "devices") if len(pair) == 2)
+        for row in placed
+        if row.get("devices") is not None
+    ]
+    return max(lists, key=len, default=None)
 
 
 def _predictions(rows: Sequence[Row], graph_of: Mapping[str, str]) -> tuple[NnapiPrediction, ...]:

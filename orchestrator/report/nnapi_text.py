@@ -21,8 +21,10 @@ MAX_NAME = 26
 
 def devices_words(nnapi: NnapiAnswer) -> str:
     """`google-edgetpu (accelerator), nnapi-reference (cpu)`, or what is wrong with it."""
-    if not nnapi.devices:
+    if nnapi.devices is None:
         return "devices not told"
+    if not nnapi.devices:
+        return "no device listed: Android's own CPU implementation at most"
     if nnapi.only_reference:
         return f"only {', '.join(name for name, _ in nnapi.devices)}, a CPU"
     return ", ".join(f"{name} ({kind})" for name, kind in nnapi.devices)

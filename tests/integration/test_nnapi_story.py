@@ -1,4 +1,4 @@
-"""What NNAPI took comes out of the report by itself: the tuning guide's MNIST story, and two nets whose story differs."""
+"""What NNAPI took comes out of the report by itself: the tuning guide's MNIST story, and two nets that differ."""
 
 from __future__ import annotations
 
