@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from android_runner.facts import PhoneFacts
 from android_runner.profile import DeviceProfile, load_profile
@@ -11,16 +11,18 @@ from orchestrator.home import Home
 from orchestrator.plan.select import VirtualWish, parse_devices
 
 
-def described_phones(options: Sequence[str], home: Home, adb_port: int) -> list[PhoneFacts]:
-    """The facts of the phones that a run with these options would use; starts none.
+def described_phones(
+    options: Sequence[str], home: Home, adb_port: int, say: Callable[[str], object]
+) -> list[PhoneFacts]:
+    """The facts of the phones that a run with these options would use; starts none. `say` as in `chosen_phones`.
 
     Raises UsageError and NoUsableDevice as `chosen_phones` does.
     """
     expressions, wishes = parse_devices(options)
     facts = [one for wish in wishes for one in _virtual(wish, home)]
     if expressions or not wishes:
-        named = [one for one in options if parse_devices([one])[0]]
-        facts += [one.facts for one in chosen_phones(named, home, adb_port, 0) if one.facts is not None]
+        named = [expression.text for expression in expressions]
+        facts += [one.facts for one in chosen_phones(named, home, adb_port, 0, say) if one.facts is not None]
     return facts
 
 

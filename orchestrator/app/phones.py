@@ -123,7 +123,7 @@ def start_virtual(
 
 
 def chosen_phones(
-    options: Sequence[str], home: Home, port: int, slots: int, say: Callable[[str], object] = len
+    options: Sequence[str], home: Home, port: int, slots: int, say: Callable[[str], object]
 ) -> list[Phone]:
     """The phones of a run. Without an option: the only usable real phone. `say` is told of each unusable one.
 

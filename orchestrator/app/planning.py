@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from android_runner.facts import PhoneFacts
 from orchestrator.app.beginning import prepared
 from orchestrator.app.described import described_phones
@@ -15,13 +17,14 @@ from orchestrator.report.plan_text import PlanCase, PlanPhone, PlanView
 from orchestrator.report.summary import DroppedRow
 
 
-def plan_only(wish: Wish, home: Home, adb_port: int, slots: int) -> PlanView:
-    """The plan as it would run. Virtual phones that don't live yet are taken from their device profiles.
+def plan_only(wish: Wish, home: Home, adb_port: int, slots: int, say: Callable[[str], object]) -> PlanView:
+    """The plan as it would run; `say` is told of each phone that it leaves out.
 
+    Virtual phones that don't live yet are taken from their device profiles.
     Raises UsageError and NoUsableDevice as `orch run` does.
     """
     check_on_host(wish, home)
-    facts = described_phones(wish.device, home, adb_port)
+    facts = described_phones(wish.device, home, adb_port, say)
     tool = tool_for(wish, facts, home)
     workshop = prepared(wish, facts, home, tool.ort_version)
     expansions = expand_all(wish, workshop, tool, [OnPhone(facts=one, capabilities=None) for one in facts])

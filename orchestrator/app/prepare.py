@@ -117,7 +117,9 @@ def _same_name_twice(models: Sequence[Model]) -> list[Problem]:
     problems = []
     for model in models:
         other = seen.setdefault(model.name, model)
-        if other is not model:
+        if other is not model and other.path.resolve() == model.path.resolve():
+            problems.append(Problem(str(model.path), "is given twice", "give it once"))
+        elif other is not model:
             problems.append(
                 Problem(str(model.path), f"has the same name as {other.path}", "rename one: tables go by the name")
             )

@@ -34,7 +34,7 @@ def finish(run_id: str, home: Home, ledger: Ledger, tally: Tally, *, strict: boo
     if strict and any(row.state == "failed" for row in ledger.trials(run_id)):
         codes.append(ExitCode.INCOMPLETE)
     code = worst(codes)
-    sys.stderr.write(f"report  {shown(report)}\n")
+    sys.stderr.write(f"report  {short(report)}\n")
     sys.stderr.write(f"next    {_next(run_id, code)}\n")
     if codes:
         names = ", ".join(f"{each.value} {each.name.lower().replace('_', ' ')}" for each in sorted(set(codes)))
@@ -53,7 +53,7 @@ def write_report(summary: RunSummary, home: Home) -> Path:
     return target
 
 
-def shown(path: Path) -> str:
+def short(path: Path) -> str:
     """A path as short as it can be said from here."""
     try:
         return f"./{path.relative_to(Path.cwd())}"

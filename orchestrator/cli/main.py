@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -142,8 +143,6 @@ def _bug(error: Exception) -> int:
     last = traceback.extract_tb(error.__traceback__)[-1]
     sys.stderr.write(f"orch: a bug: {type(error).__name__}: {error} ({last.filename}:{last.lineno})\n")
     sys.stderr.write("orch: set ORCH_TRACEBACK=1 for the whole story\n")
-    import os  # noqa: PLC0415
-
     if os.environ.get("ORCH_TRACEBACK"):
         traceback.print_exception(error)
     return int(ExitCode.BUG)

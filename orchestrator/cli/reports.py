@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,6 +12,9 @@ from orchestrator.cli.options import AllTables, HomeOption, JsonOption
 from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode, Problem, UsageError
 from orchestrator.home import Home, home_at
+
+if TYPE_CHECKING:
+    from orchestrator.store.ledger import Ledger
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -45,15 +48,13 @@ def report(
         ledger.close()
 
 
-def _text(run_id: str, format_: str, home: Home, ledger: object, *, all_tables: bool) -> int:
-    from orchestrator.cli.answer import frames_of, shown, write_report  # noqa: PLC0415
+def _text(run_id: str, format_: str, home: Home, ledger: Ledger, *, all_tables: bool) -> int:
+    from orchestrator.cli.answer import frames_of, short, write_report  # noqa: PLC0415
     from orchestrator.report.as_json import render_json  # noqa: PLC0415
     from orchestrator.report.markdown import render_markdown  # noqa: PLC0415
     from orchestrator.report.summarize import summarize  # noqa: PLC0415
     from orchestrator.report.terminal import render_terminal  # noqa: PLC0415
-    from orchestrator.store.ledger import Ledger  # noqa: PLC0415
 
-    assert isinstance(ledger, Ledger)
     summary = summarize(frames_of(run_id, home, ledger))
     if format_ == "json":
         sys.stdout.write(render_json(summary))
@@ -61,21 +62,19 @@ def _text(run_id: str, format_: str, home: Home, ledger: object, *, all_tables: 
         sys.stdout.write(render_markdown(summary))
     else:
         sys.stdout.write(render_terminal(summary, all_tables=all_tables, width=80, colour=wants_colour()))
-    sys.stderr.write(f"report  {shown(write_report(summary, home))}\n")
+    sys.stderr.write(f"report  {short(write_report(summary, home))}\n")
     return int(ExitCode.DONE)
 
 
-def _files(run_id: str, format_: str, home: Home, ledger: object, out: Path | None) -> int:
-    from orchestrator.cli.answer import frames_of, shown  # noqa: PLC0415
+def _files(run_id: str, format_: str, home: Home, ledger: Ledger, out: Path | None) -> int:
+    from orchestrator.cli.answer import frames_of, short  # noqa: PLC0415
     from orchestrator.store.export import write_csv, write_parquet  # noqa: PLC0415
-    from orchestrator.store.ledger import Ledger  # noqa: PLC0415
 
-    assert isinstance(ledger, Ledger)
     frames = frames_of(run_id, home, ledger)
     folder = out or home.run_folder(run_id) / format_
     write = write_csv if format_ == "csv" else write_parquet
     for path in write(frames, folder):
-        sys.stdout.write(f"{shown(path)}\n")
+        sys.stdout.write(f"{short(path)}\n")
     return int(ExitCode.DONE)
 
 

@@ -10,6 +10,7 @@ import typer
 
 from orchestrator.app.wish import Wish, wish_of
 from orchestrator.cli.options import AllTables, Asked, Place, flat
+from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode
 from orchestrator.home import home_at
 
@@ -74,6 +75,9 @@ def _plan(wish: Wish, place: Place, *, all_rows: bool) -> int:
     from orchestrator.app.planning import plan_only  # noqa: PLC0415
     from orchestrator.report.plan_text import render_plan  # noqa: PLC0415
 
-    view = plan_only(wish, home_at(place.home), place.adb_port, place.slots)
-    typer.echo(render_plan(view, all_rows=all_rows), nl=False)
+    def say(line: str) -> None:
+        typer.echo(line, err=True)
+
+    view = plan_only(wish, home_at(place.home), place.adb_port, place.slots, say)
+    typer.echo(render_plan(view, all_rows=all_rows, colour=wants_colour()), nl=False)
     return int(ExitCode.DONE)

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.options import HomeOption, JsonOption, SlotsOption, slots_or_default
-from orchestrator.errors import ExitCode
+from orchestrator.errors import ExitCode, UsageError
 from orchestrator.home import home_at
+from orchestrator.plan.presets import unknown
 from orchestrator.plan.select import DEFAULT_PROFILE, parse_devices
 
 NEVER_S = 1e9
@@ -65,7 +66,15 @@ def down(
 ) -> int:
     """End virtual phones with everything that runs on them; their files stay."""
     from android_runner.virtual.lifecycle import down as end  # noqa: PLC0415
+    from android_runner.virtual.lifecycle import listing  # noqa: PLC0415
 
-    for serialno in end(home_at(home).root, serials or None, wipe=wipe):
+    root = home_at(home).root
+    known = [one.serialno for one in listing(root)]
+    wrong = [
+        unknown("virtual phone", name, known or ["none"], where="arguments") for name in serials if name not in known
+    ]
+    if wrong:
+        raise UsageError(*wrong)
+    for serialno in end(root, serials or None, wipe=wipe):
         typer.echo(f"{serialno} is down")
     return int(ExitCode.DONE)

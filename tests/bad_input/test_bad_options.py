@@ -73,6 +73,15 @@ def test_all_that_is_wrong_is_said_at_once(orch: Orch, refused: Refused, tmp_pat
     assert untouched(orch)
 
 
+def test_a_model_that_is_given_twice(orch: Orch, refused: Refused, model: Path) -> None:
+    refused(orch("plan", model, model.parent, *VIRTUAL), "mnist.onnx: is given twice", "give it once")
+    assert untouched(orch)
+
+
+def test_a_virtual_phone_that_is_none(orch: Orch, refused: Refused) -> None:
+    refused(orch("virtual", "down", "virtual-pixel-8-1"), "unknown virtual phone 'virtual-pixel-8-1'", "known: none")
+
+
 def test_unknown_preset_is_answered_with_the_nearest(orch: Orch, refused: Refused, model: Path) -> None:
     refused(orch("run", model, *VIRTUAL, "--preset", "quik"), "quik", "did you mean 'quick'")
     assert untouched(orch)
