@@ -53,6 +53,17 @@ def expose_all(model: Any) -> tuple[str, ...]:
     return tuple(added)
 
 
+def name_graphs(graph: Any, name: str = "graph") -> None:
+    """Give every graph a name that has none: ORT format keeps no names of sub-graphs, ONNX requires them."""
+    graph.name = graph.name or name
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                name_graphs(attribute.g, f"{name}_{attribute.name}")
+            for below in attribute.graphs:
+                name_graphs(below, f"{name}_{attribute.name}")
+
+
 def types_of(outputs: Iterable[Described]) -> dict[str, tuple[int, tuple[int, ...] | None]]:
     """Type and dimensions of each tensor, from `get_outputs()`.
 

@@ -97,7 +97,11 @@ def nnapi_section(nnapi: NnapiAnswer) -> list[str]:
                 str(len(one.partitions)),
                 pieces_words(one) or NOTHING,
                 share_words(one.multiply_adds_share),
-                "; ".join(f"{count} {operator}: {reason}" for operator, reason, count in one.not_taken) or NOTHING,
+                "; ".join(
+                    [f"{count} {operator}: {reason}" for operator, reason, count in one.not_taken]
+                    + ([f"but: {one.caveat}"] if one.caveat else [])
+                )
+                or NOTHING,
             )
             for one in nnapi.predictions
         ]

@@ -17,7 +17,7 @@ class NnapiPrediction:
     its twins together.
 
     `partitions` has the operators of each. `multiply_adds_share` is None where a shape is not known; `not_checked`
-    counts nodes of which no rule says anything.
+    counts nodes of which no rule says anything, `caveat` is what the rules leave out that may matter.
     """
 
     graphs: tuple[tuple[str, ...], ...]
@@ -28,6 +28,7 @@ class NnapiPrediction:
     multiply_adds_share: float | None
     not_taken: tuple[NotTaken, ...]
     not_checked: int
+    caveat: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,6 +85,7 @@ def _prediction(rows: Sequence[Row], graph_of: Mapping[str, str]) -> NnapiPredic
         multiply_adds_share=_multiply_adds_share(row),
         not_taken=tuple(_not_taken(row)),
         not_checked=whole(row, "not_checked") or 0,
+        caveat=text(row, "caveat"),
     )
 
 

@@ -58,7 +58,9 @@ def reasons_words(prediction: NnapiPrediction) -> list[str]:
     rows = sorted(prediction.not_taken, key=lambda row: (-row[2], row[0], row[1]))
     words = [f"{count} {operator}: {reason}" for operator, reason, count in rows[:MAX_SHOWN_REASONS]]
     hidden = sum(count for _, _, count in rows[MAX_SHOWN_REASONS:])
-    return [*words, f"{plural(hidden, 'more node')}: report.md"] if hidden else words
+    if hidden:
+        words.append(f"{plural(hidden, 'more node')}: report.md")
+    return [*words, f"but: {prediction.caveat}"] if prediction.caveat else words
 
 
 def case_words(case: NnapiCase) -> str:

@@ -267,6 +267,7 @@ PREDICTIONS: Columns = {
     "multiply_adds_claimed": _C("", "those in nodes that NNAPI should take", "int"),
     "not_taken": _C("", "operator, reason and number of nodes that stay on the CPU", "list"),
     "not_checked": _C("", "nodes of which no rule here says anything", "int"),
+    "caveat": _C("", "what the rules leave out that may matter here"),
 }
 
 PLACEMENTS: Columns = {**_OF_ATTEMPT, **nnapi_columns.PLACEMENT}

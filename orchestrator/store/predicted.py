@@ -96,4 +96,5 @@ def placement_cells(graph: Graph, placement: Placement) -> Cells:
         "multiply_adds_claimed": sum(work[at] or 0 for at in claimed) if known else None,
         "not_taken": [[operator, reason, count] for (operator, reason), count in sorted(refused.items())],
         "not_checked": sum(not one.checked for one in placement.refused),
+        "caveat": placement.caveat or None,
     }

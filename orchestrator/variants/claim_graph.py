@@ -12,7 +12,7 @@ from typing import Any
 
 from android_runner.nnapi.from_onnx import graph_of
 from android_runner.nnapi.graph import Graph
-from android_runner.nnapi.shapes import expose_all, types_of
+from android_runner.nnapi.shapes import expose_all, name_graphs, types_of
 from android_runner.ort import ModelFormat
 from orchestrator.errors import VariantError
 from orchestrator.variants.converter import converter_version, runtime, runtime_errors, runtime_words
@@ -33,6 +33,7 @@ def claim_graph(path: Path, format_: ModelFormat) -> Graph:
             _session(ort, str(path), level, save_as=plain)
             plain_bytes = plain.stat().st_size
             model = onnx.load(plain)
+        name_graphs(model.graph)
         if plain_bytes >= MAX_BYTES:
             raise VariantError(f"{path.name}: {plain_bytes} bytes; NNAPI's claim is told of models below 2 GB only")
         added = expose_all(model)

@@ -44,17 +44,6 @@ def all_names(graph: Any) -> set[str]:
     return found
 
 
-def name_graphs(graph: Any, name: str = "graph") -> None:
-    """Give every graph a name that has none: ORT format keeps no names of sub-graphs, ONNX requires them."""
-    graph.name = graph.name or name
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                name_graphs(attribute.g, f"{name}_{attribute.name}")
-            for below in attribute.graphs:
-                name_graphs(below, f"{name}_{attribute.name}")
-
-
 class Namer:
     """Gives out names that nobody has."""
 

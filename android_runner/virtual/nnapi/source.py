@@ -10,8 +10,7 @@ from typing import Any
 import onnx
 import onnxruntime as _onnxruntime
 
-from android_runner.nnapi.shapes import expose_all, types_of
-from android_runner.virtual.nnapi.names import name_graphs
+from android_runner.nnapi.shapes import expose_all, name_graphs, types_of
 
 RUNTIME: Any = _onnxruntime
 """onnxruntime, whose names are not exported as a type checker wants them."""
