@@ -111,9 +111,16 @@ def nnapi_note(phone: PhoneAnswer) -> str:
     if case is None:
         return ""
     others = [row for row in phone.rows if row.p50_s is not None and nnapi.case(row.case) is None]
-    without = f"; the best without it: {others[0].row}" if others else ""
-    took = f"took {case.nodes_claimed} of {case.nodes} nodes in {plural(case.partitions or 0, 'partition')}, "
-    return f"NNAPI {took if case.known else ''}deprecated since Android 15{without}"
+    without = f", the best without it: {others[0].row}" if others else ""
+    names = ", ".join(name for name, kind in nnapi.devices or () if kind != "cpu")
+    took = f"NNAPI{f' ({names})' if names else ''} took {_taken(case)}; it" if case.known else "NNAPI"
+    return f"{took} is deprecated since Android 15{without}"
+
+
+def _taken(case: NnapiCase) -> str:
+    """`all 65 nodes in 1 partition`, `4 of 6 nodes in 2 partitions`."""
+    count = f"all {case.nodes}" if case.nodes_claimed == case.nodes else f"{case.nodes_claimed} of {case.nodes}"
+    return f"{count} nodes in {plural(case.partitions or 0, 'partition')}"
 
 
 def nnapi_lines(nnapi: NnapiAnswer, width: int) -> list[Line]:

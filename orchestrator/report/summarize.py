@@ -31,13 +31,14 @@ def summarize(frames: RunFrames) -> RunSummary:
         graph_of={text(row, "variant"): text(row, "graph_digest") for row in variants},
         cases={text(row, "case"): row for row in attempts},
     )
-    groups: dict[str, dict[str, list[source.Cell]]] = {}
+    # in the order of the plan, not of the trials
+    groups: dict[str, dict[str, list[source.Cell]]] = {text(row, "model"): {} for row in variants}
     for cell in cells:
         groups.setdefault(cell.model, {}).setdefault(cell.phone, []).append(cell)
     for row in dropped:  # a phone on which nothing of a model could be planned still has its place
         groups.setdefault(text(row, "model"), {}).setdefault(text(row, "phone"), [])
     known = _Known(phones, _twins(cells), nnapi)
-    models = tuple(_model(model, by_phone, known, variants, dropped) for model, by_phone in groups.items())
+    models = tuple(_model(model, by_phone, known, variants, dropped) for model, by_phone in groups.items() if by_phone)
     return RunSummary(
         headline=headline(models),
         head=_head(source.records(frames.runs), attempts, variants),
