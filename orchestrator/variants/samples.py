@@ -1,18 +1,22 @@
-"""The demo's models: `python -m orchestrator.variants.samples OUTDIR`.
+"""The demo's models: `python -m orchestrator.variants.samples OUTDIR`; with `--all` eleven for a look at every recipe.
 
 `mnist.onnx` is the CNTK-style MNIST network of ONNX Runtime's documentation, 12 nodes; `squeezenet.onnx` is the light
 SqueezeNet that the onnx package carries for its tests. Both get weights from a seed (the package's own are constants,
 with which the output does not depend on the input): architectures are true, answers are not. Bytes are the same at
-each run.
+each run. The others are the package's other light CNNs (`light_nets`) and nets of other kinds (`other_nets`).
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from orchestrator.variants.light_nets import LIGHT, light
+from orchestrator.variants.other_nets import OTHER
 
 if TYPE_CHECKING:
     import numpy as np
@@ -120,13 +124,28 @@ def _bytes(model: Any) -> bytes:
     return bytes(model.SerializeToString(deterministic=True))
 
 
-def write_samples(folder: Path) -> tuple[Path, ...]:
-    """Write both models into `folder` (made if missing) and give their paths. Raises OSError."""
+def _made(make: Callable[[int], Any], seed: int = SEED) -> bytes:
+    return _bytes(make(seed))
+
+
+DEFAULT: dict[str, Callable[..., bytes]] = {"mnist": mnist, "squeezenet": squeezenet}
+"""What is written without `--all`: a name, and what makes the file's bytes (from a `seed`)."""
+ALL: dict[str, Callable[..., bytes]] = {
+    **DEFAULT,
+    **{name: partial(_made, partial(light, name)) for name in LIGHT},
+    **{name: partial(_made, make) for name, make in OTHER.items()},
+}
+"""Every sample, the largest about 100 MB."""
+
+
+def write_samples(folder: Path, names: Sequence[str] = tuple(DEFAULT)) -> tuple[Path, ...]:
+    """Write the named samples into `folder` (made if missing) and give their paths. Raises OSError, KeyError."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, data in (("mnist.onnx", mnist()), ("squeezenet.onnx", squeezenet())):
-        (folder / name).write_bytes(data)
-        written.append(folder / name)
+    for name in names:
+        path = folder / f"{name}.onnx"
+        path.write_bytes(ALL[name]())
+        written.append(path)
     return tuple(written)
 
 
@@ -134,7 +153,9 @@ def main() -> None:
     """Write the samples into the folder named on the command line."""
     parser = argparse.ArgumentParser(prog="python -m orchestrator.variants.samples", description="Write demo models.")
     parser.add_argument("folder", type=Path, metavar="OUTDIR")
-    for path in write_samples(parser.parse_args().folder):
+    parser.add_argument("--all", action="store_true", help="all of them (about 230 MB), not only MNIST and SqueezeNet")
+    asked = parser.parse_args()
+    for path in write_samples(asked.folder, tuple(ALL if asked.all else DEFAULT)):
         sys.stdout.write(f"{path}\n")
 
 
