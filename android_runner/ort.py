@@ -71,6 +71,16 @@ class OptimizationStyle(StrEnum):
     RUNTIME = "runtime"
 
 
+class TargetPlatform(StrEnum):
+    """The kind of CPU that ORT format is made for, where it is not made for any (the converter's `--target_platform`).
+
+    `arm` keeps int8 QDQ as it is, `amd64` lays convolutions out in blocks of the converting CPU's width (NCHWc).
+    """
+
+    ARM = "arm"
+    AMD64 = "amd64"
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class OrtVersion:
     """A release of ONNX Runtime, as `major.minor.patch`."""

@@ -30,6 +30,11 @@ class Home:
         """Binaries that runs used, each under its digest."""
         return self.root / "binaries"
 
+    @property
+    def converters(self) -> Path:
+        """The file that other onnxruntimes are registered in."""
+        return self.root / "converters.json"
+
     def run_folder(self, run_id: str) -> Path:
         """A run's reports."""
         return self.root / run_id

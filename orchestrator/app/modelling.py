@@ -70,12 +70,14 @@ def _same(one: Variant, other: Variant) -> bool:
     return (one.graph_digest, one.recipe.format) == (other.graph_digest, other.recipe.format)
 
 
-def build_all(things: Sequence[str], recipes: Sequence[str], dims: Sequence[str], home: Home) -> list[Made]:
+def build_all(
+    things: Sequence[str], recipes: Sequence[str], dims: Sequence[str], home: Home, converter: str = ""
+) -> list[Made]:
     """Build the recipes (default: every one) of the models. Raises UsageError with every problem."""
     wrong = [unknown("recipe", name, list(RECIPE_NAMES)) for name in recipes if name not in RECIPE_NAMES]
     if wrong:
         raise UsageError(*wrong)
-    wish = wish_of(RunOptions(things=tuple(things), dim=tuple(dims)))
+    wish = wish_of(RunOptions(things=tuple(things), dim=tuple(dims), converter=converter))
     if any(thing.endswith(".toml") for thing in things):
         raise UsageError(Problem("arguments", "a plan is not a model", "give MODEL.onnx or a folder"))
     plain = wish.cells(1, None)[0].settings

@@ -17,12 +17,13 @@ from orchestrator.errors import Problem, UsageError
 from orchestrator.home import Home
 from orchestrator.plan.cells import Cell
 from orchestrator.plan.matrix import Expansion, Target, expand
-from orchestrator.variants.converter import converter_version
+from orchestrator.variants.converter import Converter
+from orchestrator.variants.converters import chosen, registered
 from orchestrator.variants.dims import Dims, resolve_dims, unknown_dims
 from orchestrator.variants.inputs import inputs_for
 from orchestrator.variants.inspect import load_model
 from orchestrator.variants.recipe import InputSet, Model, Recipe, Variant
-from orchestrator.variants.rules import why_not
+from orchestrator.variants.rules import cannot_make, too_large, why_not
 from orchestrator.variants.shelf import Shelf, build_variants
 
 AS_IS = Recipe(format=ModelFormat.ORT)
@@ -62,6 +63,7 @@ def prepare(wish: Wish, cells: Sequence[Cell], home: Home, reader: OrtVersion | 
     `reader` is the version of the binary that is to load them. Raises UsageError with the problems of all models.
     """
     shelf = Shelf(home.shelf)
+    converter = chosen(registered(home.converters), reader, wish.plan.converter)
     models: list[tuple[Model, Dims, InputSet]] = []
     problems: list[Problem] = []
     for entry in wish.models:
@@ -82,27 +84,38 @@ def prepare(wish: Wish, cells: Sequence[Cell], home: Home, reader: OrtVersion | 
         raise UsageError(*problems)
     return Workshop(
         models=tuple((model, inputs) for model, _, inputs in models),
-        variants=_variants([(model, dims) for model, dims, _ in models], cells, shelf, reader),
+        variants=_variants([(model, dims) for model, dims, _ in models], cells, shelf, (reader, converter)),
     )
 
 
 def _variants(
-    models: Sequence[tuple[Model, Dims]], cells: Sequence[Cell], shelf: Shelf, reader: OrtVersion | None
+    models: Sequence[tuple[Model, Dims]],
+    cells: Sequence[Cell],
+    shelf: Shelf,
+    versions: tuple[OrtVersion | None, Converter],
 ) -> dict[tuple[str, Recipe], Variant | str]:
-    converter = OrtVersion.parse(converter_version())
+    reader, converter = versions
     recipes = list(dict.fromkeys(cell.recipe for cell in cells))
     found: dict[tuple[str, Recipe], Variant | str] = {}
     requests: list[tuple[Model, Recipe, Dims]] = []
     for model, dims in models:
         for recipe in recipes_of(model, recipes):
-            reason = why_not(recipe, reader, converter) if reader is not None else None
+            reason = _impossible(model, recipe, reader, converter)
             if reason is not None:
                 found[(model.digest, recipe)] = reason
             else:
                 requests.append((model, recipe, dims))
-    for (model, recipe, _), one in zip(requests, build_variants(requests, shelf), strict=True):
+    built = build_variants(requests, shelf, converter=converter)
+    for (model, recipe, _), one in zip(requests, built, strict=True):
         found[(model.digest, recipe)] = one if isinstance(one, Variant) else str(one)
     return found
+
+
+def _impossible(model: Model, recipe: Recipe, reader: OrtVersion | None, converter: Converter) -> str | None:
+    """Why there is no use in building a variant, as far as versions and sizes tell."""
+    version = OrtVersion.parse(converter.version)
+    reason = cannot_make(recipe, version) if reader is None else why_not(recipe, reader, version)
+    return reason or too_large(model, recipe)
 
 
 def recipes_of(model: Model, recipes: Sequence[Recipe]) -> list[Recipe]:

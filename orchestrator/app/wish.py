@@ -29,6 +29,7 @@ class RunOptions:
     perf_test: str = ""
     lib: tuple[str, ...] = ()
     dialect: str = ""
+    converter: str = ""
     rounds: int | None = None
     seconds: float | None = None
     iterations: int | None = None
@@ -124,6 +125,7 @@ def _over(plan: PlanFile, options: RunOptions) -> PlanFile:
         "perf_test": typed(options.perf_test, plan.perf_test),
         "lib": list(options.lib) or plan.lib,
         "dialect": typed(options.dialect, plan.dialect),
+        "converter": typed(options.converter, plan.converter),
         "note": typed(options.note, plan.note),
         "tag": list(options.tag) or plan.tag,
     }

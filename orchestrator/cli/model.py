@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.cli.options import DimOption, HomeOption, JsonOption
+from orchestrator.cli import converters
+from orchestrator.cli.options import ConverterOption, DimOption, HomeOption, JsonOption
 from orchestrator.errors import ExitCode
 from orchestrator.home import home_at
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, help="Build a model's variants and say what each changed."
 )
+
+
+app.add_typer(converters.app, name="converters")
 
 
 @app.callback()
@@ -30,13 +34,14 @@ def build(
     things: Annotated[list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx or a folder with models.")],
     recipe: Annotated[list[str], typer.Option("--recipe", help="onnx, basic, all, 'all runtime' …; repeatable.")] = [],  # noqa: B006
     dim: DimOption = [],  # noqa: B006
+    converter: ConverterOption = "",
     home: HomeOption = "",
     as_json: JsonOption = False,
 ) -> int:
     """Build variants onto the shelf: each level and style, checked, with operators before and after."""
     from orchestrator.app.modelling import build_all  # noqa: PLC0415 - the builder is loaded when called
 
-    built = build_all(things, recipe, dim, home_at(home))
+    built = build_all(things, recipe, dim, home_at(home), converter)
     if as_json:
         typer.echo(json.dumps([one.as_dict() for one in built], indent=2))
     else:

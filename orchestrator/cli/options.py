@@ -29,6 +29,10 @@ AllTables = Annotated[bool, typer.Option("--all", help="Print every phone's tabl
 DimOption = Annotated[
     list[str], typer.Option("--dim", metavar="NAME=N", help="Fix a dynamic dimension: batch=1; repeatable.")
 ]
+ConverterOption = Annotated[
+    str,
+    typer.Option("--converter", metavar="VERSION", help="A registered onnxruntime (default: nearest to the binary's)."),
+]
 DEFAULT_ADB_PORT = 5037
 
 
@@ -56,6 +60,7 @@ class Asked:
             "--dialect", metavar="NAME", help="Virtual phones' perf_test: old, mid or new (default: by profile)."
         ),
     ] = ""
+    converter: ConverterOption = ""
     rounds: Annotated[
         int | None, typer.Option("--rounds", metavar="N", help="Rounds: processes per case (default 5).")
     ] = None

@@ -87,6 +87,7 @@ class PlanFile:
     perf_test: str = ""
     lib: list[str] = Field(default_factory=list)
     dialect: Literal["", "old", "mid", "new"] = ""
+    converter: str = ""
     note: str = ""
     tag: list[str] = Field(default_factory=list)
 

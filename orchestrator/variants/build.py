@@ -16,15 +16,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle
+from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle, TargetPlatform
 from orchestrator.errors import VariantError
-from orchestrator.variants.converter import converter_version, runtime, runtime_errors, runtime_words
+from orchestrator.variants.converter import Converter, converter_version, installed, runtime_errors, runtime_words
 from orchestrator.variants.dims import Dims
 from orchestrator.variants.graph import count_operators, graph_digest
 from orchestrator.variants.inspect import Inspection
 from orchestrator.variants.read_onnx import fix_dims, opsets_of, outside_tensors, parse, read_onnx
 from orchestrator.variants.read_ort import read_ort
 from orchestrator.variants.recipe import Recipe
+from orchestrator.variants.rules import too_large
+from orchestrator.variants.saving import Saving, save
 
 _LEVELS = {
     OptimizationLevel.DISABLE: "ORT_DISABLE_ALL",
@@ -33,8 +35,7 @@ _LEVELS = {
     OptimizationLevel.LAYOUT: "ORT_ENABLE_LAYOUT",
     OptimizationLevel.ALL: "ORT_ENABLE_ALL",
 }
-_HOST_ONLY = {OptimizationLevel.LAYOUT: ["NchwcTransformer"], OptimizationLevel.ALL: ["NchwcTransformer"]}
-_FATAL = 4
+_HOST_ONLY = {OptimizationLevel.LAYOUT: ("NchwcTransformer",), OptimizationLevel.ALL: ("NchwcTransformer",)}
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 
 
@@ -51,28 +52,38 @@ class Built:
     ort_format: int | None
 
 
-def build(source: Inspection, recipe: Recipe, dims: Dims, folder: Path, scratch: Path) -> Built:
+def build(
+    source: Inspection, recipe: Recipe, dims: Dims, folder: Path, scratch: Path, converter: Converter | None = None
+) -> Built:
     """Make the variant's files in `folder`; both folders exist and are empty, `scratch` is the caller's to throw away.
 
+    ORT format is made by `converter`, the installed onnxruntime unless another is given.
     Raises VariantError where the recipe does not fit the source or onnxruntime refuses; files may be left then.
     """
     if not recipe.converts and recipe.format is not source.model.format:
         raise VariantError(f"{recipe.name}: {source.model.name} is in {source.model.format.value} format")
     if recipe.converts and source.model.format is ModelFormat.ORT:
         raise VariantError(f"{recipe.name}: the source is an .ort, which is kept as it is; start from the .onnx")
+    if (reason := too_large(source.model, recipe)) is not None:
+        raise VariantError(f"{recipe.name}: {reason}")
     try:
-        return _convert(source, recipe, dims, folder, scratch) if recipe.converts else _copy(source, dims, folder)
+        if not recipe.converts:
+            return _copy(source, dims, folder)
+        return _convert(source, recipe, dims, folder, (scratch, converter or installed()))
+    except VariantError as error:
+        raise VariantError(f"{recipe.name}: {error}") from error
     except runtime_errors() as error:
         raise VariantError(f"{recipe.name}: onnxruntime {converter_version()}: {runtime_words(error)}") from error
 
 
-def _convert(source: Inspection, recipe: Recipe, dims: Dims, folder: Path, scratch: Path) -> Built:
+def _convert(source: Inspection, recipe: Recipe, dims: Dims, folder: Path, tools: tuple[Path, Converter]) -> Built:
+    scratch, converter = tools
     path = source.model.path
     if dims:
         path = scratch / "model.onnx"
         _save_changed(source, dims, path, os.link)
     target = folder / "model.ort"
-    _save_session(path, recipe, target)
+    save(saving_of(path, recipe, target), converter)
     with target.open("rb") as stream:
         data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)  # a copy would be touched page by page
     file = read_ort(data)
@@ -86,27 +97,19 @@ def _convert(source: Inspection, recipe: Recipe, dims: Dims, folder: Path, scrat
     )
 
 
-def _save_session(source: Path, recipe: Recipe, target: Path) -> None:
-    """Have onnxruntime load, optimize and save. Raises its errors; VariantError where it has no such level."""
-    ort = runtime()
+def saving_of(source: Path, recipe: Recipe, target: Path) -> Saving:
+    """The session that makes `recipe`'s ORT format: the settings of onnxruntime's own converter."""
     level = recipe.level or OptimizationLevel.ALL
-    wanted = getattr(ort.GraphOptimizationLevel, _LEVELS[level], None)
-    if wanted is None:
-        raise VariantError(f"{recipe.name}: onnxruntime {ort.__version__} has no level {level.value!r}")
-    options = ort.SessionOptions()
-    options.graph_optimization_level = wanted
-    options.optimized_model_filepath = str(target)
-    options.log_severity_level = _FATAL
-    options.intra_op_num_threads = 1  # other workers have the other cores
-    options.enable_cpu_mem_arena = False
-    options.add_session_config_entry("session.disable_prepacking", "1")  # for running, and nothing is run here
-    options.add_session_config_entry("session.save_model_format", "ORT")
-    options.add_session_config_entry("session.qdqisint8allowed", "0")
+    entries = {
+        "session.disable_prepacking": "1",  # for running, and nothing is run here
+        "session.save_model_format": "ORT",
+        "session.qdqisint8allowed": "1" if recipe.platform is TargetPlatform.ARM else "0",
+    }
     if recipe.style is OptimizationStyle.RUNTIME:
-        options.add_session_config_entry("optimization.minimal_build_optimizations", "save")
-    ort.InferenceSession(
-        str(source), options, providers=["CPUExecutionProvider"], disabled_optimizers=_HOST_ONLY.get(level)
-    )
+        entries["optimization.minimal_build_optimizations"] = "save"
+    nchwc = recipe.platform is TargetPlatform.AMD64
+    disabled = () if nchwc else _HOST_ONLY.get(level, ())
+    return Saving(source=source, target=target, level=_LEVELS[level], entries=entries, disabled=disabled)
 
 
 def _copy(source: Inspection, dims: Dims, folder: Path) -> Built:

@@ -1,7 +1,8 @@
-"""The installed onnxruntime as a converter: its version, and its way of saying no."""
+"""An onnxruntime as a converter: which one; the installed one's version, and its way of saying no."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
@@ -9,6 +10,26 @@ from typing import Any
 from orchestrator.variants.naming import shown
 
 _FATAL = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converter:
+    """What makes ORT format: an onnxruntime of a version, in this Python (`python` empty) or in another, and libraries
+    of custom operators for it (path, sha256)."""
+
+    version: str
+    python: str = ""
+    custom_ops: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def mark(self) -> str:
+        """Its part in a variant's identity: the version, and the libraries where there are any."""
+        return " ".join([self.version, *sorted(digest for _, digest in self.custom_ops)])
+
+
+def installed() -> Converter:
+    """This Python's onnxruntime. Raises PackageNotFoundError."""
+    return Converter(version=converter_version())
 
 
 def converter_version() -> str:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import tempfile
@@ -129,6 +130,9 @@ def _start(words: IO[bytes]) -> subprocess.Popen[str]:
 
 
 def _end(process: subprocess.Popen[str]) -> int:
+    """Kill it with what it started (another Python that converts): they are one process group."""
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
     process.kill()
     code = process.wait()
     for stream in (process.stdin, process.stdout):

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle
+from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle, TargetPlatform
 from orchestrator.digest import canonical
+from orchestrator.variants.converter import Converter
 from orchestrator.variants.dims import Dims
 from orchestrator.variants.feeds import Feed, Role
 from orchestrator.variants.inspect import Inspection
@@ -18,18 +19,31 @@ Plain = dict[str, Any]
 
 
 def recipe_to_plain(recipe: Recipe) -> Plain:
-    """A recipe by its three words."""
-    return {"format": recipe.format.value, "level": canonical(recipe.level), "style": canonical(recipe.style)}
+    """A recipe by its three words, and a fourth where it is for a platform."""
+    words = {"format": recipe.format.value, "level": canonical(recipe.level), "style": canonical(recipe.style)}
+    return words if recipe.platform is None else {**words, "platform": recipe.platform.value}
 
 
 def recipe_from_plain(data: Mapping[str, Any]) -> Recipe:
     """The inverse of `recipe_to_plain`."""
-    level, style = data["level"], data["style"]
+    level, style, platform = data["level"], data["style"], data.get("platform")
     return Recipe(
         format=ModelFormat(data["format"]),
         level=None if level is None else OptimizationLevel(level),
         style=None if style is None else OptimizationStyle(style),
+        platform=None if platform is None else TargetPlatform(platform),
     )
+
+
+def converter_to_plain(converter: Converter) -> Plain:
+    """A converter for a worker."""
+    return {name: canonical(getattr(converter, name)) for name in converter.__slots__}
+
+
+def converter_from_plain(data: Mapping[str, Any]) -> Converter:
+    """The inverse of `converter_to_plain`."""
+    libraries = tuple((str(path), str(sha256)) for path, sha256 in data["custom_ops"])
+    return Converter(version=str(data["version"]), python=str(data["python"]), custom_ops=libraries)
 
 
 def inspection_to_plain(found: Inspection) -> Plain:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle
+from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle, TargetPlatform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +47,16 @@ class Recipe:
     format: ModelFormat
     level: OptimizationLevel | None = None
     style: OptimizationStyle | None = None
+    platform: TargetPlatform | None = None
+    """What the converter is told of the CPU that will run it; None: any."""
 
     def __post_init__(self) -> None:
         if (self.level is None) != (self.style is None):
             raise ValueError("ORT format needs level and style, or neither for an .ort as it is")
         if self.format is ModelFormat.ONNX and self.level is not None:
             raise ValueError("ONNX format has neither level nor style")
+        if self.platform is not None and self.level is None:
+            raise ValueError("only a conversion is for a platform")
 
     @property
     def converts(self) -> bool:
@@ -61,10 +65,11 @@ class Recipe:
 
     @property
     def name(self) -> str:
-        """`onnx`, `basic`, `all runtime`, `as is`: what a person calls it."""
+        """`onnx`, `basic`, `all runtime`, `all amd64`, `as is`: what a person calls it."""
         if self.level is None or self.style is None:
             return "onnx" if self.format is ModelFormat.ONNX else "as is"
-        return self.level.value if self.style is OptimizationStyle.FIXED else f"{self.level.value} runtime"
+        words = [self.level.value, "runtime" if self.style is OptimizationStyle.RUNTIME else "", self.platform or ""]
+        return " ".join(filter(None, words))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

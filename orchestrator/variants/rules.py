@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle, OrtVersion, readable_ort_formats
 from orchestrator.errors import Problem, UsageError, VariantError
 from orchestrator.variants.recipe import Model, Recipe
@@ -11,6 +13,10 @@ AS_IS = Recipe(format=ModelFormat.ORT)
 
 _LEVELS = (OptimizationLevel.BASIC, OptimizationLevel.EXTENDED, OptimizationLevel.LAYOUT, OptimizationLevel.ALL)
 _FIRST_REPLAY = OrtVersion(1, 11)
+_FORWARD_COMPATIBLE = OrtVersion(1, 16)
+"""From here on ORT format did not change, and a newer converter's files are loaded."""
+MAX_BYTES = 2**31 - 1
+"""A flatbuffer's offsets are signed 32-bit numbers, and ORT format keeps no data outside."""
 _FIRST_LAYOUT_CONVERTER = OrtVersion(1, 23)
 
 
@@ -24,21 +30,82 @@ def first_reader(ort_format: int) -> str:
     return {4: "1.8", 5: "1.13", 6: "1.16"}.get(ort_format, "?")
 
 
+def too_large(model: Model, recipe: Recipe) -> str | None:
+    """Why a model of this size can't have the recipe's format; None where it can. Its external data counts."""
+    if not recipe.converts or model.size_bytes <= MAX_BYTES:
+        return None
+    size_gb = model.size_bytes / 2**30
+    return f"{size_gb:.1f} GB, and ORT format ends at 2 GB: such a model is only ONNX with external data (recipe onnx)"
+
+
+def cannot_make(recipe: Recipe, converter: OrtVersion) -> str | None:
+    """Why a converter of this version can't follow the recipe; None if it can."""
+    if recipe.level is OptimizationLevel.LAYOUT and converter < _FIRST_LAYOUT_CONVERTER:
+        return f"onnxruntime {converter} has no level 'layout' (1.23 has); use 'all'"
+    if recipe.style is OptimizationStyle.RUNTIME and converter < _FIRST_REPLAY:
+        return f"onnxruntime {converter} saves no runtime optimizations ({_short(_FIRST_REPLAY)} does)"
+    return None
+
+
+def cannot_load(target: OrtVersion, converter: OrtVersion) -> str | None:
+    """Why a binary of version `target` does not load what `converter` writes; None if it does.
+
+    Below 1.16 no converter may be newer than the binary: files carried hashes of kernels that only its own age knows.
+    """
+    written = written_ort_format(converter)
+    if written not in readable_ort_formats(target):
+        return f"onnxruntime {converter} writes ORT format {written}, which ORT {target} does not load"
+    if target < _FORWARD_COMPATIBLE and (converter.major, converter.minor) > (target.major, target.minor):
+        return f"ORT {target} takes no ORT format of a newer onnxruntime than itself, as {converter} is"
+    return None
+
+
 def why_not(recipe: Recipe, target: OrtVersion, converter: OrtVersion) -> str | None:
     """Why a variant by `recipe`, made by `converter`, is of no use to a binary of version `target`; None if it is."""
     if not recipe.converts:
         return None
-    written = written_ort_format(converter)
-    if written not in readable_ort_formats(target):
-        return (
-            f"onnxruntime {converter} writes ORT format {written}, which ORT {target} does not load: "
-            f"convert with onnxruntime <= {target.major}.{target.minor}, or use the .onnx itself"
-        )
+    if (reason := cannot_load(target, converter)) is not None:
+        mend = f"register an onnxruntime {_wanted(target)} (orch model converters add PYTHON), or use the .onnx itself"
+        return f"{reason}: {mend}"
     if recipe.style is OptimizationStyle.RUNTIME and target < _FIRST_REPLAY:
-        return f"ORT {target} replays no saved runtime optimizations ({_FIRST_REPLAY.major}.{_FIRST_REPLAY.minor} does)"
-    if recipe.level is OptimizationLevel.LAYOUT and converter < _FIRST_LAYOUT_CONVERTER:
-        return f"onnxruntime {converter} has no level 'layout' (1.23 has); use 'all'"
-    return None
+        return f"ORT {target} replays no saved runtime optimizations ({_short(_FIRST_REPLAY)} does)"
+    return cannot_make(recipe, converter)
+
+
+def _short(version: OrtVersion) -> str:
+    return f"{version.major}.{version.minor}"
+
+
+def _wanted(target: OrtVersion) -> str:
+    """Which releases serve a binary, in words: `1.13 to 1.15`."""
+    oldest = first_reader(min(readable_ort_formats(target)))
+    return f"{oldest} or newer" if target >= _FORWARD_COMPATIBLE else f"{oldest} to {_short(target)}"
+
+
+def served_by(converter: OrtVersion) -> str:
+    """Which binaries load a converter's files, in words: `1.16 and later`."""
+    first = OrtVersion.parse(first_reader(written_ort_format(converter)))
+    if first >= _FORWARD_COMPATIBLE:
+        return f"{_short(first)} and later"
+    later = " and later" if written_ort_format(converter) in readable_ort_formats(_FORWARD_COMPATIBLE) else ""
+    return f"{_short(converter)}{later}" if later else f"{_short(converter)} to {_short(_last_of(converter))}"
+
+
+def _last_of(converter: OrtVersion) -> OrtVersion:
+    """The last release that loads a converter's files, for a format that was given up before 1.16."""
+    written = written_ort_format(converter)
+    return max(OrtVersion(1, minor) for minor in range(16) if written in readable_ort_formats(OrtVersion(1, minor)))
+
+
+def nearest(target: OrtVersion, converters: Sequence[OrtVersion]) -> OrtVersion | None:
+    """The converter whose version is nearest to the binary's among those whose files it loads, of two as near the
+    older one, which knows nothing that the binary does not; None where no file would load."""
+    able = [version for version in converters if cannot_load(target, version) is None]
+    return min(able, key=lambda version: (_distance(target, version), version), default=None)
+
+
+def _distance(one: OrtVersion, other: OrtVersion) -> tuple[int, int, int]:
+    return abs(one.major - other.major), abs(one.minor - other.minor), abs(one.patch - other.patch)
 
 
 def require_useful(recipe: Recipe, target: OrtVersion, converter: OrtVersion) -> None:

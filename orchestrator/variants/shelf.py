@@ -27,13 +27,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from android_runner.ort import OrtVersion
+from android_runner.ort import OrtVersion, TargetPlatform
 from orchestrator.digest import digest_of
 from orchestrator.errors import StoreError, UsageError, VariantError
 from orchestrator.variants import notation
-from orchestrator.variants.converter import converter_version
+from orchestrator.variants.converter import Converter, installed
 from orchestrator.variants.crew import do_jobs
 from orchestrator.variants.dims import Dims, resolve_dims
+from orchestrator.variants.host_cpu import host_cpu
 from orchestrator.variants.inspect import Inspection, inspect_model
 from orchestrator.variants.naming import clean_name
 from orchestrator.variants.recipe import Model, Recipe, Variant
@@ -49,10 +50,14 @@ _SETTLED_NS = 50_000_000
 _BAD_ENTRY = (OSError, ValueError, KeyError, TypeError)
 
 
-def variant_id_of(model: Model, recipe: Recipe, dims: Dims) -> str:
-    """The digest of what is asked. The converter counts where it has a part in it: not for a copy."""
-    version = converter_version() if recipe.converts else ""
-    return digest_of([RULES, model.digest, notation.recipe_to_plain(recipe), dims, version])
+def variant_id_of(model: Model, recipe: Recipe, dims: Dims, converter: Converter | None = None) -> str:
+    """The digest of what is asked. The converter counts where it has a part in it: not for a copy.
+
+    So does this host's CPU for `amd64`: what is saved then is laid out for it.
+    """
+    mark = (converter or installed()).mark if recipe.converts else ""
+    asked = [RULES, model.digest, notation.recipe_to_plain(recipe), dims, mark]
+    return digest_of([*asked, host_cpu()] if recipe.platform is TargetPlatform.AMD64 else asked)
 
 
 class Shelf:
@@ -95,10 +100,10 @@ class Shelf:
         except _BAD_ENTRY:
             return None
 
-    def find(self, model: Model, recipe: Recipe, dims: Dims) -> Variant | None:
+    def find(self, model: Model, recipe: Recipe, dims: Dims, converter: Converter | None = None) -> Variant | None:
         """The variant if it is built, whole, and all its files have the size they were written with."""
         try:
-            return self._read(variant_id_of(model, recipe, dims), model)
+            return self._read(variant_id_of(model, recipe, dims, converter), model)
         except _BAD_ENTRY:
             return None
 
@@ -174,30 +179,37 @@ def build_variants(
     *,
     on_built: Callable[[Result], None] | None = None,
     processes: int | None = None,
+    converter: Converter | None = None,
 ) -> list[Result]:
     """The variant for each request, in order, or the VariantError that says why there is none.
 
-    What is on the shelf is taken from it; the rest is built by `processes` workers (default: one a core), the same
-    request once. Of a request's dimensions those count that the model has. `on_built` is called in this thread as
-    results come, cached ones first. Ending early (an exception, Ctrl-C) ends the workers.
+    ORT format is made by `converter` (default: the installed onnxruntime). What is on the shelf is taken from it; the
+    rest is built by `processes` workers (default: one a core), the same request once. Of a request's dimensions those
+    count that the model has. `on_built` is called in this thread as results come, cached ones first. Ending early (an
+    exception, Ctrl-C) ends the workers.
     """
     tell = on_built or (lambda _result: None)
+    maker = converter or installed()
     found: dict[Request, Result] = {}
     missing: dict[str, Request] = {}
     asked = [_resolved(*request) for request in requests]
     for request in dict.fromkeys(item for item in asked if not isinstance(item, VariantError)):
-        variant = shelf.find(*request)
+        variant = shelf.find(*request, maker)
         if variant is None:
-            missing.setdefault(variant_id_of(*request), request)
+            missing.setdefault(variant_id_of(*request, maker), request)
         else:
             found[request] = variant
             tell(variant)
-    with contextlib.closing(_built(missing, shelf, processes or os.cpu_count() or 1)) as outcomes:
+    with contextlib.closing(_built(missing, shelf, processes or os.cpu_count() or 1, maker)) as outcomes:
         for variant_id, error in outcomes:
             request = missing[variant_id]
             lost = VariantError(error or f"{request[1].name}: not on the shelf although it was just built")
-            result = (shelf.find(*request) if error is None else None) or lost
-            same = [item for item in asked if not isinstance(item, VariantError) and variant_id_of(*item) == variant_id]
+            result = (shelf.find(*request, maker) if error is None else None) or lost
+            same = [
+                item
+                for item in asked
+                if not isinstance(item, VariantError) and variant_id_of(*item, maker) == variant_id
+            ]
             found |= {item: _of_model(result, item[0]) for item in same}
             tell(result)
     return [item if isinstance(item, VariantError) else found[item] for item in asked]
@@ -216,7 +228,7 @@ def _resolved(model: Model, recipe: Recipe, dims: Dims) -> Request | VariantErro
 
 
 def _built(
-    missing: Mapping[str, Request], shelf: Shelf, processes: int
+    missing: Mapping[str, Request], shelf: Shelf, processes: int, converter: Converter
 ) -> Generator[tuple[str, str | None], None, None]:
     """Have workers build, the largest models first, so that no core waits long for the other at the end."""
     if missing:
@@ -229,6 +241,7 @@ def _built(
             "digest": model.digest,
             "recipe": notation.recipe_to_plain(recipe),
             "dims": notation.dims_to_plain(dims),
+            "converter": notation.converter_to_plain(converter),
         }
         for variant_id in order
         for model, recipe, dims in (missing[variant_id],)

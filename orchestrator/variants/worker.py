@@ -54,18 +54,19 @@ def do(job: Mapping[str, Any]) -> None:
     source = shelf.inspect(Path(job["path"]))
     if source.model.digest != job["digest"]:
         raise VariantError(f"{source.model.name} has changed since it was read")
-    if recipe.converts and runtime().__version__ != converter_version():
+    converter = notation.converter_from_plain(job["converter"])
+    if recipe.converts and not converter.python and runtime().__version__ != converter_version():
         raise VariantError(
             f"onnxruntime says {runtime().__version__}, its package {converter_version()}: install again"
         )
-    variant_id = variant_id_of(source.model, recipe, dims)
+    variant_id = variant_id_of(source.model, recipe, dims, converter)
     with shelf.building(variant_id) as work:
-        if shelf.find(source.model, recipe, dims) is not None:
+        if shelf.find(source.model, recipe, dims, converter) is not None:
             return
         for name in ("files", "scratch"):
             (work / name).mkdir()
         started_s = time.monotonic()
-        built = build(source, recipe, dims, work / "files", work / "scratch")
+        built = build(source, recipe, dims, work / "files", work / "scratch", converter)
         entry = {
             "variant_id": variant_id,
             "model_digest": source.model.digest,
@@ -73,7 +74,7 @@ def do(job: Mapping[str, Any]) -> None:
             "model_path": str(source.model.path),
             "recipe": notation.recipe_to_plain(recipe),
             "dims": notation.dims_to_plain(dims),
-            "converter_version": converter_version() if recipe.converts else "",
+            "converter_version": converter.version if recipe.converts else "",
             "operators_before": canonical(source.operators),
             "build_ms": round((time.monotonic() - started_s) * 1000),
             **{key: canonical(getattr(built, key)) for key in built.__slots__},

@@ -1,0 +1,1 @@
+"""What another Python runs: files that need nothing but its own onnxruntime."""
