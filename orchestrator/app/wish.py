@@ -11,8 +11,8 @@ from android_runner.capabilities import CommandDialect
 from android_runner.ort import OrtVersion
 from orchestrator.errors import Problem, UsageError
 from orchestrator.plan.cells import Cell
-from orchestrator.plan.length import TrialLength
-from orchestrator.plan.load import ModelEntry, PlanFile, load_plan, matrix_cells
+from orchestrator.plan.length import MAX_ITERATIONS, TrialLength
+from orchestrator.plan.load import MAX_SEED, ModelEntry, PlanFile, load_plan, matrix_cells
 from orchestrator.plan.presets import PRESETS, PresetFor, preset_cells, unknown
 
 MODEL_SUFFIXES = (".onnx", ".ort")
@@ -78,7 +78,9 @@ def wish_of(options: RunOptions) -> Wish:
     dims = _dims(options.dim, problems)
     models = [entry if isinstance(entry, ModelEntry) else ModelEntry(path=entry) for entry in plan.models]
     for thing in options.things:
-        if not thing.endswith(".toml"):
+        if not thing:
+            problems.append(Problem("arguments", "an empty name", "give MODEL.onnx, a folder with models, or a plan"))
+        elif not thing.endswith(".toml"):
             models += _models_in(Path(thing), problems)
     if not models and not problems:
         problems.append(Problem("arguments", "no model", "give MODEL.onnx, a folder with models, or a plan"))
@@ -91,16 +93,19 @@ def wish_of(options: RunOptions) -> Wish:
 
 
 def _bounds(options: RunOptions) -> list[Problem]:
+    rounds, seconds, iterations, seed = options.rounds, options.seconds, options.iterations, options.seed
     checks = [
-        ("--rounds", options.rounds, options.rounds is None or 1 <= options.rounds <= 1000, "1 to 1000"),
-        ("--seconds", options.seconds, options.seconds is None or 0 < options.seconds <= 60, "above 0, at most 60"),
-        ("--iterations", options.iterations, options.iterations is None or options.iterations >= 1, "at least 1"),
-        ("--seed", options.seed, options.seed is None or options.seed >= 0, "0 or more"),
+        ("--rounds", rounds, rounds is None or 1 <= rounds <= 1000, "1 to 1000"),
+        ("--seconds", seconds, seconds is None or 0 < seconds <= 60, "above 0, at most 60"),
+        ("--iterations", iterations, iterations is None or 1 <= iterations <= MAX_ITERATIONS, f"1 to {MAX_ITERATIONS}"),
+        ("--seed", seed, seed is None or 0 <= seed <= MAX_SEED, f"0 to {MAX_SEED}"),
     ]
     return [Problem(name, f"{value} is out of range", f"give {mend}") for name, value, fine, mend in checks if not fine]
 
 
 def _stand_in(options: RunOptions, plan: PlanFile) -> list[Problem]:
+    if (options.lib or plan.lib) and not (options.perf_test or plan.perf_test):
+        return [Problem("--lib", "is a library of no program", "add --perf-test PATH, or leave it out")]
     if options.dialect and options.dialect not in list(CommandDialect):
         return [unknown("dialect", options.dialect, [one.value for one in CommandDialect])]
     if (options.dialect or plan.dialect) and (options.perf_test or plan.perf_test):

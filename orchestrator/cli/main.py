@@ -114,10 +114,10 @@ def main() -> None:
     try:
         status = app(prog_name="orch", standalone_mode=False)
     except FarmError as error:
-        sys.stderr.write(f"orch: {error}\n")
+        _complain(str(error))
         sys.exit(error.exit_code)
     except TyperException as error:
-        sys.stderr.write(f"orch: {_words(error)}\n")
+        _complain(_words(error))
         sys.exit(ExitCode.USAGE)
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(ExitCode.INTERRUPTED)
@@ -137,11 +137,18 @@ def _words(error: TyperException) -> str:
     return f"{words} ({context.command_path} --help)" if context is not None else words
 
 
+def _complain(words: str) -> None:
+    """An error on stderr. It may hold a file's name or a phone's words: what could move the cursor is escaped."""
+    from orchestrator.report.lines import shown  # noqa: PLC0415 - only when there is one
+
+    sys.stderr.write("orch: " + "\n".join(shown(line) for line in words.splitlines()) + "\n")
+
+
 def _bug(error: Exception) -> int:
     import traceback  # noqa: PLC0415 - only when there is a bug
 
     last = traceback.extract_tb(error.__traceback__)[-1]
-    sys.stderr.write(f"orch: a bug: {type(error).__name__}: {error} ({last.filename}:{last.lineno})\n")
+    _complain(f"a bug: {type(error).__name__}: {error} ({last.filename}:{last.lineno})")
     sys.stderr.write("orch: set ORCH_TRACEBACK=1 for the whole story\n")
     if os.environ.get("ORCH_TRACEBACK"):
         traceback.print_exception(error)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from orchestrator.plan.case import Purpose
 
+MAX_ITERATIONS = 1_000_000_000
+"""More than this nobody can mean, and some builds of perf_test count in 32 bits."""
 FIRST_CALIBRATION_ITERATIONS = 5
 COLD_SETTLED_S = 0.2
 """The first calibration runs cold: it says what an iteration costs only when it computed this long."""

@@ -25,6 +25,7 @@ from android_runner.ort import ExecutionProvider, NnapiFlag, OptimizationLevel, 
 from android_runner.settings import SessionSettings
 from orchestrator.errors import Problem, UsageError
 from orchestrator.plan.cells import ONNX, Cell, ort_recipe
+from orchestrator.plan.length import MAX_ITERATIONS
 from orchestrator.plan.nnapi_gates import FlagSet, contradicts
 from orchestrator.plan.presets import PRESETS, unknown
 from orchestrator.variants.recipe import Recipe
@@ -39,6 +40,8 @@ RECIPE_NAMES: tuple[str, ...] = get_args(RecipeName)
 LevelName = Literal["disable", "basic", "extended", "layout", "all"]
 FlagName = Literal["fp16", "nchw", "cpu_disabled", "cpu_only"]
 Count = Annotated[int, Field(ge=1)]
+MAX_SEED = 2**63 - 1
+"""What the ledger's whole numbers hold."""
 
 
 @dataclass(frozen=True, config=_STRICT, kw_only=True)
@@ -79,9 +82,9 @@ class PlanFile:
     preset: str = ""
     matrix: list[Axes] = Field(default_factory=list)
     rounds: Annotated[int, Field(ge=1, le=1000)] = 5
-    seed: Annotated[int, Field(ge=0)] | None = None
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = None
     seconds: Annotated[float, Field(gt=0, le=60)] = 2.0
-    iterations: Count | None = None
+    iterations: Annotated[int, Field(ge=1, le=MAX_ITERATIONS)] | None = None
     trace: bool = False
     device: list[str] = Field(default_factory=list)
     perf_test: str = ""

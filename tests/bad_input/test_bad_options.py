@@ -78,6 +78,22 @@ def test_a_model_that_is_given_twice(orch: Orch, refused: Refused, model: Path) 
     assert untouched(orch)
 
 
+def test_an_empty_name_is_not_this_folder(orch: Orch, refused: Refused, model: Path) -> None:
+    refused(orch("run", model, "", *VIRTUAL), "an empty name")
+    assert untouched(orch)
+
+
+def test_a_library_of_no_program(orch: Orch, refused: Refused, model: Path) -> None:
+    refused(orch("run", model, *VIRTUAL, "--lib", "libonnxruntime.so"), "--lib", "add --perf-test")
+    assert untouched(orch)
+
+
+def test_a_name_cannot_move_the_cursor(orch: Orch, refused: Refused, tmp_path: Path) -> None:
+    ended = orch("run", tmp_path / "no\x1b[2J\u202emodel.onnx", *VIRTUAL)
+    refused(ended, "model.onnx: no such file")
+    assert not {"\x1b", "\u202e"} & set(ended.err)
+
+
 def test_a_virtual_phone_that_is_none(orch: Orch, refused: Refused) -> None:
     refused(orch("virtual", "down", "virtual-pixel-8-1"), "unknown virtual phone 'virtual-pixel-8-1'", "known: none")
 
@@ -152,7 +168,16 @@ def test_dimension_that_is_none(orch: Orch, refused: Refused, model: Path, dim: 
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("--rounds", "0"), ("--seconds", "0"), ("--iterations", "-3"), ("--seed", "-1")]
+    ("option", "value"),
+    [
+        ("--rounds", "0"),
+        ("--seconds", "0"),
+        ("--seconds", "nan"),
+        ("--iterations", "-3"),
+        ("--iterations", "9" * 20),
+        ("--seed", "-1"),
+        ("--seed", "9" * 20),
+    ],
 )
 def test_numbers_out_of_range(orch: Orch, refused: Refused, model: Path, option: str, value: str) -> None:
     refused(orch("run", model, *VIRTUAL, option, value), option, "out of range")

@@ -35,7 +35,7 @@ perf_test_dialect = "{dialect}"
 
 @pytest.fixture
 def phone(tmp_path: Path) -> PhoneFacts:
-    return described_phones(["virtual:pixel-8"], Home(tmp_path / "home"), 5037)[0]
+    return described_phones(["virtual:pixel-8"], Home(tmp_path / "home"), 5037, [].append)[0]
 
 
 def profile(tmp_path: Path, name: str, dialect: str) -> str:
