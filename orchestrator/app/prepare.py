@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from android_runner.capabilities import Capabilities
@@ -12,6 +12,7 @@ from android_runner.invocation import can_do
 from android_runner.ort import ExecutionProvider, ModelFormat, OptimizationStyle, OrtVersion
 from android_runner.settings import SessionSettings
 from orchestrator.app.binary import Tool
+from orchestrator.app.reduced import Key, refusals, refuser
 from orchestrator.app.wish import Wish
 from orchestrator.errors import Problem, UsageError
 from orchestrator.home import Home
@@ -22,6 +23,7 @@ from orchestrator.variants.converters import chosen, registered
 from orchestrator.variants.dims import Dims, resolve_dims, unknown_dims
 from orchestrator.variants.inputs import inputs_for
 from orchestrator.variants.inspect import load_model
+from orchestrator.variants.kernels import read_build_config
 from orchestrator.variants.recipe import InputSet, Model, Recipe, Variant
 from orchestrator.variants.rules import cannot_make, too_large, why_not
 from orchestrator.variants.shelf import Shelf, build_variants
@@ -36,6 +38,8 @@ class Workshop:
 
     models: tuple[tuple[Model, InputSet], ...]
     variants: Mapping[tuple[str, Recipe], Variant | str]
+    refused: Mapping[Key, str] = field(default_factory=dict)
+    """What the binary has no kernels for."""
 
     def variant_of(self, model: Model, recipe: Recipe) -> Variant | str:
         """The model's variant under a recipe, or why there is none."""
@@ -82,10 +86,30 @@ def prepare(wish: Wish, cells: Sequence[Cell], home: Home, reader: OrtVersion | 
         problems += unknown_dims([model for model, _, _ in models], typed)
     if problems:
         raise UsageError(*problems)
-    return Workshop(
-        models=tuple((model, inputs) for model, _, inputs in models),
-        variants=_variants([(model, dims) for model, dims, _ in models], cells, shelf, (reader, converter)),
-    )
+    sources = [(model, dims) for model, dims, _ in models]
+    variants = _variants(sources, cells, shelf, (reader, converter))
+    refused: dict[Key, str] = {}
+    if wish.plan.build_config:
+        config = read_build_config(Path(wish.plan.build_config))
+        refused = refusals(config, sources, _buildable(cells, sources, variants), shelf, converter)
+    return Workshop(models=tuple((model, inputs) for model, _, inputs in models), variants=variants, refused=refused)
+
+
+def _buildable(
+    cells: Sequence[Cell],
+    models: Sequence[tuple[Model, Dims]],
+    variants: Mapping[tuple[str, Recipe], Variant | str],
+) -> list[Cell]:
+    """The cells whose variant some model has: the others have their reason."""
+    return [
+        cell
+        for cell in cells
+        if any(
+            isinstance(variants[(model.digest, recipe)], Variant)
+            for model, _ in models
+            for recipe in recipes_of(model, [cell.recipe])
+        )
+    ]
 
 
 def _variants(
@@ -155,7 +179,12 @@ def expand_all(wish: Wish, workshop: Workshop, tool: Tool, phones: Sequence[OnPh
     models = [(model, inputs.digest) for model, inputs in workshop.models]
     expansions = {}
     for phone in phones:
-        target = Target(facts=phone.facts, binary_digest=tool.unit.digest, refuses=_refuser(tool, phone.capabilities))
+        target = Target(
+            facts=phone.facts,
+            binary_digest=tool.unit.digest,
+            refuses=_refuser(tool, phone.capabilities),
+            lacks=refuser(workshop.refused),
+        )
         cells = wish.cells(phone.facts.cores, tool.ort_version)
         expansions[phone.facts.identity] = expand(cells, models, target, workshop.variant_of)
     _refuse_hopeless_threads(wish, phones)

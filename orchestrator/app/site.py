@@ -34,6 +34,7 @@ from orchestrator.plan.select import parse_devices
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunContents, RunState
+from orchestrator.variants.kernels import read_build_config
 
 PROBE_S = 600.0
 """Staging a binary of some 30 MB over a slow hub, and starting it once."""
@@ -57,6 +58,11 @@ class Site:
 def check_on_host(wish: Wish, home: Home) -> None:
     """Read what a wish names, models and binary, before a phone is looked for. Raises UsageError with every problem."""
     problems = unreadable(wish, home)
+    try:
+        if wish.plan.build_config:
+            read_build_config(Path(wish.plan.build_config))
+    except UsageError as error:
+        problems += error.problems
     try:
         if wish.plan.perf_test:
             given_tool(Path(wish.plan.perf_test), [Path(one) for one in wish.plan.lib], home)

@@ -30,6 +30,7 @@ class RunOptions:
     lib: tuple[str, ...] = ()
     dialect: str = ""
     converter: str = ""
+    build_config: str = ""
     rounds: int | None = None
     seconds: float | None = None
     iterations: int | None = None
@@ -131,6 +132,7 @@ def _over(plan: PlanFile, options: RunOptions) -> PlanFile:
         "lib": list(options.lib) or plan.lib,
         "dialect": typed(options.dialect, plan.dialect),
         "converter": typed(options.converter, plan.converter),
+        "build_config": typed(options.build_config, plan.build_config),
         "note": typed(options.note, plan.note),
         "tag": list(options.tag) or plan.tag,
     }

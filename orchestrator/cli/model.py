@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestrator.cli import converters
-from orchestrator.cli.options import ConverterOption, DimOption, HomeOption, JsonOption
+from orchestrator.cli.options import ConfigOption, ConverterOption, DimOption, HomeOption, JsonOption
 from orchestrator.errors import ExitCode
 from orchestrator.home import home_at
 
@@ -46,6 +47,36 @@ def build(
         typer.echo(json.dumps([one.as_dict() for one in built], indent=2))
     else:
         typer.echo(_table(built), nl=False)
+    return int(ExitCode.DONE)
+
+
+@app.command("ship")
+def ship(  # noqa: PLR0913, PLR0917  its options are its parameters
+    things: Annotated[list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx or a folder with models.")],
+    out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="Where to; made when missing.")],
+    recipe: Annotated[list[str], typer.Option("--recipe", help="As for build; repeatable (default: all).")] = [],  # noqa: B006
+    dim: DimOption = [],  # noqa: B006
+    converter: ConverterOption = "",
+    build_config: ConfigOption = "",
+    home: HomeOption = "",
+    as_json: JsonOption = False,
+) -> int:
+    """Write what an app needs: the variants, a manifest, and the required operators for a minimal build."""
+    from orchestrator.app.shipping import ShipOrder  # noqa: PLC0415
+    from orchestrator.app.shipping import ship as put  # noqa: PLC0415
+
+    order = ShipOrder(
+        things=things, recipes=recipe or ["all"], dims=dim, folder=Path(out), converter=converter,
+        build_config=build_config,
+    )  # fmt: skip
+    shipped = put(order, home_at(home))
+    if as_json:
+        typer.echo(json.dumps(shipped.manifest, indent=2))
+        return int(ExitCode.DONE)
+    for name in shipped.files:
+        typer.echo(f"{(shipped.folder / name).stat().st_size:>12}  {shipped.folder / name}")
+    for note in shipped.manifest["notes"]:
+        typer.echo(f"note: {note}")
     return int(ExitCode.DONE)
 
 

@@ -33,6 +33,10 @@ ConverterOption = Annotated[
     str,
     typer.Option("--converter", metavar="VERSION", help="A registered onnxruntime (default: nearest to the binary's)."),
 ]
+ConfigOption = Annotated[
+    str,
+    typer.Option("--build-config", metavar="FILE", help="required_operators….config that the binary was built with."),
+]
 DEFAULT_ADB_PORT = 5037
 
 
@@ -61,6 +65,7 @@ class Asked:
         ),
     ] = ""
     converter: ConverterOption = ""
+    build_config: ConfigOption = ""
     rounds: Annotated[
         int | None, typer.Option("--rounds", metavar="N", help="Rounds: processes per case (default 5).")
     ] = None

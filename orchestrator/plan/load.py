@@ -91,6 +91,7 @@ class PlanFile:
     lib: list[str] = Field(default_factory=list)
     dialect: Literal["", "old", "mid", "new"] = ""
     converter: str = ""
+    build_config: str = ""
     note: str = ""
     tag: list[str] = Field(default_factory=list)
 
@@ -110,7 +111,9 @@ def load_plan(path: Path) -> PlanFile:
     base = path.parent
     models = [_from_folder(entry, base) for entry in plan.models]
     tool = str(base / plan.perf_test) if plan.perf_test else ""
-    return PlanFile(**{**_fields(plan), "models": models, "perf_test": tool, "lib": [str(base / x) for x in plan.lib]})
+    config = str(base / plan.build_config) if plan.build_config else ""
+    lib = [str(base / one) for one in plan.lib]
+    return PlanFile(**{**_fields(plan), "models": models, "perf_test": tool, "lib": lib, "build_config": config})
 
 
 def parse_plan(data: dict[str, Any], where: str) -> PlanFile:

@@ -24,6 +24,8 @@ class Target:
     facts: PhoneFacts
     binary_digest: str
     refuses: Callable[[SessionSettings, Recipe], str | None]
+    lacks: Callable[[Model, Recipe, SessionSettings], str | None] = lambda _model, _recipe, _settings: None
+    """Why the binary has not the kernels for a model's variant; None where it has, or nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ def expand(
         for cell in cells:
             reason = pointless(cell, target.facts) or target.refuses(cell.settings, cell.recipe)
             variant = variant_of(model, cell.recipe) if reason is None else reason
+            if isinstance(variant, Variant):
+                variant = target.lacks(model, variant.recipe, cell.settings) or variant
             if isinstance(variant, str):
                 dropped.append(
                     Dropped(model_name=model.name, phone=target.facts.identity, row=cell.row, reason=variant)

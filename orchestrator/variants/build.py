@@ -106,7 +106,7 @@ def saving_of(source: Path, recipe: Recipe, target: Path) -> Saving:
         "session.qdqisint8allowed": "1" if recipe.platform is TargetPlatform.ARM else "0",
     }
     if recipe.style is OptimizationStyle.RUNTIME:
-        entries["optimization.minimal_build_optimizations"] = "save"
+        entries["optimization.minimal_build_optimizations"] = "apply" if recipe.applied else "save"
     nchwc = recipe.platform is TargetPlatform.AMD64
     disabled = () if nchwc else _HOST_ONLY.get(level, ())
     return Saving(source=source, target=target, level=_LEVELS[level], entries=entries, disabled=disabled)

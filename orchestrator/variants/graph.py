@@ -79,12 +79,14 @@ class Node:
 @dataclass(frozen=True, slots=True)
 class Record:
     """A saved runtime optimization: by which optimizer, which action, on which nodes (positions in `Graph.nodes`, None
-    for a slot that is empty); `rest` holds its other fields, which only must be equal."""
+    for a slot that is empty); `rest` holds its other fields, which only must be equal; `produced` the operators that
+    it puts in, as `com.microsoft:FusedConv:1`."""
 
     optimizer: str
     action: str
     nodes: tuple[int | None, ...]
     rest: tuple[object, ...]
+    produced: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,8 @@ def _graph_mark(graph: Graph, outer: Mapping[str, str], depth: int) -> str:
         values[name] = _mark("overridable", values[name], default) if name in values else default
     marks = _node_marks(graph, values, depth)
     records = sorted(
-        _mark(r.optimizer, r.action, [None if i is None else marks[i] for i in r.nodes], r.rest) for r in graph.records
+        _mark(r.optimizer, r.action, [None if i is None else marks[i] for i in r.nodes], (*r.rest, r.produced))
+        for r in graph.records
     )
     outputs = [values.get(port.name, "") for port in graph.outputs]
     return _mark("graph", len(graph.inputs), outputs, sorted(marks), sorted(constants), records)

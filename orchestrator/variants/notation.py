@@ -19,9 +19,11 @@ Plain = dict[str, Any]
 
 
 def recipe_to_plain(recipe: Recipe) -> Plain:
-    """A recipe by its three words, and a fourth where it is for a platform."""
-    words = {"format": recipe.format.value, "level": canonical(recipe.level), "style": canonical(recipe.style)}
-    return words if recipe.platform is None else {**words, "platform": recipe.platform.value}
+    """A recipe by its three words, and those that most don't have."""
+    words: Plain = {"format": recipe.format.value, "level": canonical(recipe.level), "style": canonical(recipe.style)}
+    if recipe.platform is not None:
+        words["platform"] = recipe.platform.value
+    return {**words, "applied": True} if recipe.applied else words
 
 
 def recipe_from_plain(data: Mapping[str, Any]) -> Recipe:
@@ -32,6 +34,7 @@ def recipe_from_plain(data: Mapping[str, Any]) -> Recipe:
         level=None if level is None else OptimizationLevel(level),
         style=None if style is None else OptimizationStyle(style),
         platform=None if platform is None else TargetPlatform(platform),
+        applied=bool(data.get("applied", False)),
     )
 
 
@@ -114,7 +117,13 @@ def variant_from_plain(data: Mapping[str, Any], folder: Path, model: Model) -> V
         operators_after=counts_from_plain(data["operators_after"]),
         ort_format=data["ort_format"],
         build_s=float(data["build_ms"]) / 1000,
+        external=tuple((str(name), str(sha256)) for name, sha256 in data.get("external") or _beside(data)),
     )
+
+
+def _beside(data: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """External data of an entry that was written before its digests were kept: whoever needs them hashes the files."""
+    return [(name, "") for name, _ in data["files"] if name != data["main"]]
 
 
 def dims_to_plain(dims: Dims) -> list[list[Any]]:

@@ -194,6 +194,6 @@ def _records(saved: Any, at: Mapping[int, int]) -> Iterator[Record]:
                     bool(chosen.HasVariadicOutput()),
                     int(chosen.NumVariadicInputs()),
                     int(chosen.NumVariadicOutputs()),
-                    _texts(record, "ProducedOpIds"),
                 ),
+                produced=_texts(record, "ProducedOpIds"),
             )

@@ -49,6 +49,9 @@ class Recipe:
     style: OptimizationStyle | None = None
     platform: TargetPlatform | None = None
     """What the converter is told of the CPU that will run it; None: any."""
+    applied: bool = False
+    """Runtime style as a phone's CPU would have it once loaded. Nobody is given this: it tells which kernels are needed
+    (the converter's second conversion, `minimal_build_optimizations` = `apply`)."""
 
     def __post_init__(self) -> None:
         if (self.level is None) != (self.style is None):
@@ -57,6 +60,8 @@ class Recipe:
             raise ValueError("ONNX format has neither level nor style")
         if self.platform is not None and self.level is None:
             raise ValueError("only a conversion is for a platform")
+        if self.applied and self.style is not OptimizationStyle.RUNTIME:
+            raise ValueError("only saved runtime optimizations can be applied")
 
     @property
     def converts(self) -> bool:
@@ -69,7 +74,7 @@ class Recipe:
         if self.level is None or self.style is None:
             return "onnx" if self.format is ModelFormat.ONNX else "as is"
         words = [self.level.value, "runtime" if self.style is OptimizationStyle.RUNTIME else "", self.platform or ""]
-        return " ".join(filter(None, words))
+        return " ".join(filter(None, [*words, "(applied)" if self.applied else ""]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

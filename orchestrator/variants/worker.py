@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from orchestrator.digest import canonical
+from orchestrator.digest import canonical, digest_of_file
 from orchestrator.errors import FarmError, VariantError
 from orchestrator.variants import notation
 from orchestrator.variants.build import build
@@ -77,6 +77,9 @@ def do(job: Mapping[str, Any]) -> None:
             "converter_version": converter.version if recipe.converts else "",
             "operators_before": canonical(source.operators),
             "build_ms": round((time.monotonic() - started_s) * 1000),
+            "external": [
+                [name, digest_of_file(work / "files" / name)] for name, _ in built.files if name != built.main
+            ],
             **{key: canonical(getattr(built, key)) for key in built.__slots__},
         }
         shelf.put(work, entry)
