@@ -22,6 +22,11 @@ class ExecutionProvider(StrEnum):
         """The name in traces and in onnxruntime's Python API."""
         return {"cpu": "CPUExecutionProvider", "nnapi": "NnapiExecutionProvider"}[self.value]
 
+    @property
+    def in_words(self) -> str:
+        """What a sentence calls it."""
+        return {"cpu": "the CPU", "nnapi": "NNAPI"}[self.value]
+
 
 class NnapiFlag(StrEnum):
     """The NNAPI execution provider's flags; the value is a plan's word (`nnapi_provider_factory.h`)."""

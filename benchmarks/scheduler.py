@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from android_runner.errors import Blame, Retry
 from benchmarks.row import Row
+from orchestrator.farm.blocks import Rules
 from orchestrator.farm.protocol import (
     BlockEnded,
     Command,
@@ -29,7 +30,7 @@ from orchestrator.farm.protocol import (
     Work,
     WorkEnded,
 )
-from orchestrator.farm.state import FarmState, Rules
+from orchestrator.farm.state import FarmState
 from orchestrator.outcome import Failed, Measured
 from orchestrator.plan.case import Purpose
 from orchestrator.plan.length import Calibration

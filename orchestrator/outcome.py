@@ -57,9 +57,10 @@ class Failed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """It was planned and not tried to its end."""
+    """It was planned and not tried to its end. `message` says more where there is more to say."""
 
     reason: SkipReason
+    message: str = ""
 
 
 Outcome = Measured | Failed | Skipped

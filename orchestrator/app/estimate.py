@@ -21,11 +21,15 @@ BESIDE_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """Seconds until the last phone is done; bytes that may go to each phone at most; trials in all."""
+    """Seconds until the last phone is done; bytes that may go to each phone at most; trials in all.
+
+    `at_most`: a second step is counted in, which may turn out not to pay.
+    """
 
     seconds_s: float
     bytes_a_phone: int
     trials: int
+    at_most: bool
 
 
 def estimate(wish: Wish, workshop: Workshop, tool: Tool, expansions: Mapping[str, Expansion], slots: int) -> Estimate:
@@ -53,4 +57,5 @@ def estimate(wish: Wish, workshop: Workshop, tool: Tool, expansions: Mapping[str
         seconds_s=longest_s,
         bytes_a_phone=tool_bytes + sum(sizes[variant] + inputs[data] for variant, data in used.items()),
         trials=trials,
+        at_most=any(case.where_pays is not None for one in expansions.values() for case in one.cases),
     )

@@ -41,6 +41,7 @@ def plan_only(wish: Wish, home: Home, adb_port: int, slots: int, say: Callable[[
             for drop in expansion.dropped
         ),
         estimate_s=cost.seconds_s,
+        estimate_at_most=cost.at_most,
         stage_bytes=cost.bytes_a_phone * len(facts),
         estimate_basis="from the plan alone",
     )
@@ -48,12 +49,19 @@ def plan_only(wish: Wish, home: Home, adb_port: int, slots: int, say: Callable[[
 
 def _phone(facts: PhoneFacts, expansion: Expansion, wish: Wish) -> PlanPhone:
     cases = tuple(
-        PlanCase(model=case.model_name, row=case.row, also=case.also, twin_of=case.twin_of) for case in expansion.cases
+        PlanCase(
+            model=case.model_name,
+            row=case.row,
+            also=case.also,
+            twin_of=case.twin_of,
+            where_pays="" if case.where_pays is None else case.where_pays.in_words,
+        )
+        for case in expansion.cases
     )
     return PlanPhone(
         label=facts.identity,
         device_model=facts.device_model,
         virtual=facts.virtual,
         cases=cases,
-        trials=len(cases) * wish.plan.rounds,
+        trials=sum(case.timed for case in expansion.cases) * wish.plan.rounds,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,10 +19,11 @@ from orchestrator.farm.kit import Materials, units_for
 from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
 from orchestrator.outcome import Failed, Skipped, SkipReason
+from orchestrator.plan.case import Case, Purpose
 from orchestrator.plan.length import TrialLength
 from orchestrator.plan.select import VirtualWish
 from orchestrator.store.evidence import EvidenceStore
-from orchestrator.store.records import RunContents, RunState
+from orchestrator.store.records import RunContents, RunState, TrialRow
 from orchestrator.variants.inputs import kept_inputs
 from orchestrator.variants.recipe import Variant
 from orchestrator.variants.shelf import Shelf
@@ -48,7 +49,7 @@ def resume(run_id: str, site: Site) -> Resumed:
     contents = ledger.contents(run_id)
     kept = kept_from_text(contents.run.plan_json)
     blocks = ledger.open_blocks(run_id)
-    again = [row.trial_id for row in ledger.trials(run_id) if _may_go_on(row.outcome)]
+    again = to_try_again(contents.cases, ledger.trials(run_id))
     if not again and not blocks and not open_ids(ledger, run_id):
         return Resumed(run_id=run_id, adopted=0, open_trials=0, farm=None)
     tool = kept_tool(contents.run.binary_digest, contents.run.binary_name, site.home)
@@ -69,6 +70,19 @@ def resume(run_id: str, site: Site) -> Resumed:
             ledger.end_trial(trial.trial_id(run_id), Skipped(reason=SkipReason.PHONE_LOST))
     farm = farm_for(contents, kept, materials, phones, site)
     return Resumed(run_id=run_id, adopted=adopted, open_trials=len(left), farm=farm)
+
+
+def to_try_again(cases: Sequence[Case], trials: Sequence[TrialRow]) -> list[str]:
+    """The ended trials to plan again, by id. With one that is timed in the first step the second is open again, too."""
+    again = {row.trial_id: row.trial for row in trials if _may_go_on(row.outcome)}
+    by_id = {case.case_id: case for case in cases}
+    firsts = [trial for trial in again.values() if by_id[trial.case_id].where_pays is None]
+    places = {(trial.phone, by_id[trial.case_id].model_name) for trial in firsts if trial.purpose is Purpose.TIME}
+    for row in trials:
+        place = row.trial.phone, by_id[row.trial.case_id].model_name
+        if place in places and isinstance(row.outcome, Skipped):
+            again[row.trial_id] = row.trial
+    return list(again)
 
 
 def _may_go_on(outcome: object) -> bool:

@@ -21,14 +21,15 @@ from orchestrator.app.prepare import unreadable
 from orchestrator.app.wish import Kept, Wish
 from orchestrator.digest import digest_of
 from orchestrator.errors import NoUsableDevice, Problem, UsageError
+from orchestrator.farm.blocks import Rules
 from orchestrator.farm.kit import BINARY_NAME, SCRIPT_NAME, LaneKit, Materials, staged
 from orchestrator.farm.lane import Lane
 from orchestrator.farm.loop import Farm, Tally, Watcher
 from orchestrator.farm.protocol import Planned
-from orchestrator.farm.state import FarmState, Rules
+from orchestrator.farm.state import FarmState
 from orchestrator.home import Home
-from orchestrator.outcome import Skipped, SkipReason
-from orchestrator.plan.case import Trial
+from orchestrator.outcome import Measured, Skipped, SkipReason
+from orchestrator.plan.case import Case, Purpose, Trial
 from orchestrator.plan.length import TrialLength
 from orchestrator.plan.select import parse_devices
 from orchestrator.store.evidence import EvidenceStore
@@ -164,7 +165,9 @@ def _mend(error: RunnerError) -> str:
     return "give a perf_test that this phone executes"
 
 
-def _planned(trial: Trial, run_id: str) -> Planned:
+def _planned(trial: Trial, run_id: str, case: Case) -> Planned:
+    """A trial with what the state must know of its case. A twin measured on purpose stands for no provider."""
+    measures = trial.purpose is Purpose.TIME and case.where_pays is None and not case.twin_of
     return Planned(
         trial_id=trial.trial_id(run_id),
         case_id=trial.case_id,
@@ -172,6 +175,9 @@ def _planned(trial: Trial, run_id: str) -> Planned:
         purpose=trial.purpose,
         round=trial.round,
         position=trial.position,
+        model=case.model_name,
+        shows=case.settings.provider if measures else None,
+        where_pays=case.where_pays,
     )
 
 
@@ -200,12 +206,18 @@ def farm_for(
 ) -> Farm:
     """The farm for what is still open of a run, a lane for each phone."""
     run_id = contents.run.run_id
-    still_open = open_ids(site.ledger, run_id)
-    planned = [_planned(trial, run_id) for trial in contents.trials if trial.trial_id(run_id) in still_open]
+    rows = site.ledger.trials(run_id)
+    planned = [_planned(row.trial, run_id, materials.cases[row.trial.case_id]) for row in rows]
     kits = kits_for(materials, phones, site)
     rules = Rules(length=TrialLength(min_s=kept.seconds), iterations=kept.iterations)
     state = FarmState(
-        (trial for trial in planned if trial.phone in kits), rules, site.ledger.iterations(run_id), phones=kits
+        (trial for trial, row in zip(planned, rows, strict=True) if row.outcome is None and trial.phone in kits),
+        rules,
+        site.ledger.iterations(run_id),
+        phones=kits,
+        measured=[
+            (trial, row.outcome) for trial, row in zip(planned, rows, strict=True) if isinstance(row.outcome, Measured)
+        ],
     )
     farm = Farm(run_id, state, site.ledger, site.watcher, site.clock)
     evidence = EvidenceStore(site.home.root)

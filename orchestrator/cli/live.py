@@ -58,7 +58,8 @@ def go(  # noqa: PLR0913 - the options of one command
     shared = slots if all(one.virtual for one in facts) else 0
     cost = estimate(wish, workshop, tool, expansions, shared)
     say(
-        f"{plural(len(phones), 'phone')} · {plural(cost.trials, 'trial')} · about {_duration(cost.seconds_s)} · "
+        f"{plural(len(phones), 'phone')} · {plural(cost.trials, 'trial')} · "
+        f"{'at most' if cost.at_most else 'about'} {_duration(cost.seconds_s)} · "
         f"at most {cost.bytes_a_phone / 1e6:.0f} MB to each phone"
     )
     if cost.seconds_s > ASK_ABOVE_S and not yes and sys.stdin.isatty():

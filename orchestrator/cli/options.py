@@ -51,7 +51,9 @@ class Asked:
         list[str],
         typer.Option("--device", metavar="EXPR", help="all, a serial, api>=29, virtual[:PROFILE][xN]; repeatable."),
     ] = field(default_factory=list)
-    preset: Annotated[str, typer.Option("--preset", metavar="NAME", help="quick (default), nnapi, cpu or full.")] = ""
+    preset: Annotated[
+        str, typer.Option("--preset", metavar="NAME", help="quick (default), guided, nnapi, cpu or full.")
+    ] = ""
     perf_test: Annotated[
         str, typer.Option("--perf-test", metavar="PATH", help="An onnxruntime_perf_test that the phones execute.")
     ] = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from android_runner.ort import ExecutionProvider
 from orchestrator.outcome import Failed, Measured, Outcome
 from orchestrator.plan.case import Purpose
 from orchestrator.plan.length import Calibration
@@ -11,7 +12,11 @@ from orchestrator.plan.length import Calibration
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """A trial that was asked for, as the state knows it. `trial_id` is unique in the run."""
+    """A trial that was asked for, as the state knows it. `trial_id` is unique in the run.
+
+    `shows` is the provider for whose first step on its model it is a measurement, None where it is none. One with
+    `where_pays` is of the second step: it is tried where the first shows that this provider pays.
+    """
 
     trial_id: str
     case_id: str
@@ -19,6 +24,9 @@ class Planned:
     purpose: Purpose
     round: int
     position: int
+    model: str = ""
+    shows: ExecutionProvider | None = None
+    where_pays: ExecutionProvider | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,17 +1,17 @@
 """Pure: what the farm does next. `FarmState.handle(event)` returns commands; nothing here waits or touches the world.
 
 A lane is one phone's serial queue. Each case of a lane is calibrated first (unless the plan fixes the iterations), then
-the rounds follow in blocks: the first alone, for an early answer, later ones as `Rules` lets them share. A trial ends
-`measured`, `failed` or `skipped`, exactly once.
+the rounds follow in blocks: the first alone, for an early answer, later ones as `Rules` lets them share. The second
+step of a plan that has one begins when the first is over, with what pays (`second_step`). A trial ends `measured`,
+`failed` or `skipped`, exactly once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
 
 from android_runner.errors import Blame, Retry
+from orchestrator.farm.blocks import Lane, LaneState, Rules, next_works
 from orchestrator.farm.protocol import (
     BlockEnded,
     Command,
@@ -25,54 +25,17 @@ from orchestrator.farm.protocol import (
     RunBlock,
     StopAsked,
     StopPhone,
-    Work,
     WorkEnded,
 )
+from orchestrator.farm.second_step import FirstStep
 from orchestrator.outcome import Failed, Measured, Outcome, Skipped, SkipReason
 from orchestrator.plan.case import Purpose
-from orchestrator.plan.length import FEW_ITERATIONS, Calibration, TrialLength, iterations_for, next_calibration
+from orchestrator.plan.length import iterations_for, next_calibration
 
 MAX_ATTEMPTS = 3
 """Tries at one trial where trying again is honest."""
 MAX_BARREN_BLOCKS = 3
 """Blocks in a row of which a phone started nothing, and said no reason, before it is given up."""
-
-
-class LaneState(StrEnum):
-    """Where a lane stands."""
-
-    DOWN = "down"
-    IDLE = "idle"
-    RUNNING = "running"
-    GONE = "gone"
-
-
-@dataclass(slots=True)
-class Lane:
-    """One phone's queue, `waiting` in the order of the plan. `trial_s`: what a trial took in the last block, else 0."""
-
-    phone: str
-    waiting: list[Planned]
-    state: LaneState = LaneState.DOWN
-    running: tuple[Work, ...] = ()
-    iterations: dict[str, int] = field(default_factory=dict)
-    calibrations: dict[str, list[Calibration]] = field(default_factory=dict)
-    calibration_tries: dict[str, int] = field(default_factory=dict)
-    barren_blocks: int = 0
-    trial_s: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """How trials are sized and grouped. `iterations` fixes them for every case; `block_trials` bounds a block.
-
-    Between two blocks a phone waits for the host, so short rounds share a block of up to `block_s` seconds.
-    """
-
-    length: TrialLength = field(default_factory=TrialLength)
-    iterations: int | None = None
-    block_trials: int = 500
-    block_s: float = 30.0
 
 
 class FarmState:
@@ -84,13 +47,15 @@ class FarmState:
         rules: Rules,
         iterations: Mapping[tuple[str, str], int] | None = None,
         phones: Iterable[str] = (),
+        measured: Iterable[tuple[Planned, Measured]] = (),
     ) -> None:
-        """`iterations` by (case, phone) are known from before, when a run goes on."""
+        """`iterations` by (case, phone), and what was `measured`, are known from before, when a run goes on."""
         self.rules = rules
         self.lanes: dict[str, Lane] = {phone: Lane(phone, []) for phone in phones}
         self.ended: dict[str, Outcome] = {}
         self.attempts: dict[str, int] = {}
         self.stopping = False
+        self.first_step = FirstStep()
         self._open = 0
         self._finished = False
         for trial in trials:
@@ -99,6 +64,8 @@ class FarmState:
         for (case_id, phone), count in (iterations or {}).items():
             if phone in self.lanes:
                 self.lanes[phone].iterations[case_id] = count
+        for trial, outcome in measured:
+            self.first_step.learn(trial, outcome)
 
     def handle(self, event: Event) -> list[Command]:
         """Take one event, return what to do now, in order."""
@@ -209,7 +176,10 @@ class FarmState:
             self._skip_waiting(lane, SkipReason.INTERRUPTED, commands)
         if lane.state is not LaneState.IDLE or not lane.waiting:
             return
-        works = self._to_calibrate(lane) or self._next_rounds(lane)
+        self._decide(lane, commands)
+        if not lane.waiting:
+            return
+        works = next_works(lane, self.rules)
         taken = {work.trial.trial_id for work in works if work.trial is not None}
         lane.waiting = [trial for trial in lane.waiting if trial.trial_id not in taken]
         lane.running = works
@@ -218,46 +188,17 @@ class FarmState:
         now = {work.case_id for work in works}
         commands.append(RunBlock(lane.phone, works, tuple(case for case in coming if case not in now)))
 
-    def _to_calibrate(self, lane: Lane) -> tuple[Work, ...]:
-        if self.rules.iterations is not None:
-            return ()
-        timed = [trial.case_id for trial in lane.waiting if trial.purpose is Purpose.TIME]
-        unknown = [case_id for case_id in dict.fromkeys(timed) if case_id not in lane.iterations]
-        works = []
-        for position, case_id in enumerate(unknown[: self.rules.block_trials]):
-            done = lane.calibrations.get(case_id, [])
-            count = next_calibration(done) or done[-1].iterations
-            works.append(
-                Work(case_id=case_id, purpose=Purpose.CALIBRATE, iterations=count, round=len(done), position=position)
-            )
-        return tuple(works)
-
-    def _next_rounds(self, lane: Lane) -> tuple[Work, ...]:
-        rounds: dict[int, list[Planned]] = {}
-        for trial in lane.waiting[: self.rules.block_trials]:
-            if trial.purpose is lane.waiting[0].purpose:
-                rounds.setdefault(trial.round, []).append(trial)
-        block: list[Planned] = []
-        for one in rounds.values():
-            if block and not 0 < (len(block) + len(one)) * lane.trial_s <= self.rules.block_s:
-                break
-            block += one
-        return tuple(
-            Work(
-                case_id=trial.case_id,
-                purpose=trial.purpose,
-                iterations=self._iterations(lane, trial),
-                round=trial.round,
-                position=trial.position,
-                trial=trial,
-            )
-            for trial in block
-        )
-
-    def _iterations(self, lane: Lane, trial: Planned) -> int:
-        if trial.purpose is not Purpose.TIME:
-            return FEW_ITERATIONS[trial.purpose]
-        return self.rules.iterations or lane.iterations[trial.case_id]
+    def _decide(self, lane: Lane, commands: list[Command]) -> None:
+        """When the first step has nothing left to time: end the trials of the second that would not pay, once."""
+        if lane.decided or lane.in_first_step:
+            return
+        lane.decided = True
+        waiting, lane.waiting = lane.waiting, []
+        for trial in waiting:
+            if reason := self.first_step.why_not(trial):
+                self._end(trial, Skipped(reason=SkipReason.RESOLVED_EARLY, message=reason), commands)
+            else:
+                lane.waiting.append(trial)
 
     def _skip_waiting(self, lane: Lane, reason: SkipReason, commands: list[Command]) -> None:
         waiting, lane.waiting = lane.waiting, []
@@ -267,6 +208,7 @@ class FarmState:
     def _end(self, trial: Planned, outcome: Outcome, commands: list[Command]) -> None:
         assert trial.trial_id not in self.ended, f"{trial.trial_id} ends twice"
         self.ended[trial.trial_id] = outcome
+        self.first_step.learn(trial, outcome)
         self._open -= 1
         commands.append(EndTrial(trial, outcome))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from android_runner.ort import ExecutionProvider
 from android_runner.settings import SessionSettings
 from orchestrator.digest import digest_of
 
@@ -40,6 +41,8 @@ class Case:
     timed: bool = True
     traced: bool = False
     """Its trace stands beside that of NNAPI on the same graph. One that is not timed is there for that alone."""
+    where_pays: ExecutionProvider | None = None
+    """Of the second step: tried only where this provider was as fast as the other in the first. None: always."""
 
     @property
     def case_id(self) -> str:

@@ -21,10 +21,14 @@ def ort_recipe(level: OptimizationLevel, style: OptimizationStyle = Optimization
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A recipe with session settings: what a plan asks for of every model."""
+    """A recipe with session settings: what a plan asks for of every model.
+
+    One with `where_pays` is of the second step: tried only where that provider was as fast as the other in the first.
+    """
 
     recipe: Recipe
     settings: SessionSettings
+    where_pays: ExecutionProvider | None = None
 
     @property
     def row(self) -> str:
@@ -62,6 +66,8 @@ def normal_form(cell: Cell) -> Cell:
     * inter-op threads act only with the parallel executor, which also turns the memory pattern off;
     * with one thread and no parallel executor there is no pool to spin;
     * NNAPI's flags are NNAPI's.
+
+    The step does not act either.
     """
     s = cell.settings
     if s.provider is not ExecutionProvider.NNAPI:

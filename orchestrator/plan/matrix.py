@@ -42,8 +42,9 @@ def expand(
     """The cases of one phone. `models` come with the digest of their inputs.
 
     Impossible and pointless cells are dropped with a reason; cells that can't act differently (same normal form, or
-    twins: same graph and format) become one case that carries all their names. The first pair of twins is also
-    measured apart, once a phone, so that the report can say what difference this phone shows where there is none.
+    twins: same graph and format) become one case that carries all their names, of the first step if one of them is.
+    The first pair of twins of that step is also measured apart, once a phone, so that the report can say what
+    difference this phone shows where there is none.
     """
     cases: list[Case] = []
     dropped: list[Dropped] = []
@@ -71,19 +72,36 @@ def expand(
                 binary_digest=target.binary_digest,
                 inputs_digest=inputs_digest,
                 row=cell.row,
+                where_pays=cell.where_pays,
             )
             first = merged.get(key)
-            if first is None:
-                merged[key] = case
-            elif cell.row != first.row and cell.row not in first.also:
-                merged[key] = replace(first, also=(*first.also, cell.row))
-                if control is None and case.variant_id != first.variant_id:
-                    control = (key, case)
-        named = {key: _named_by_last(case) for key, case in merged.items()}
-        cases += with_companions(list(named.values()))
-        if control is not None and control[0] in named and control[1].model_name == model.name:
-            cases.append(replace(control[1], twin_of=named[control[0]].row))
+            merged[key] = case if first is None else _merged(first, case)
+            if first is not None and control is None and _twins(first, case):
+                control = (key, case)
+        cases += with_companions(list(merged.values()))
+        if control is not None and control[0] in merged and control[1].model_name == model.name:
+            cases.append(replace(control[1], twin_of=merged[control[0]].row))
     return Expansion(tuple(cases), tuple(dropped))
+
+
+def _merged(first: Case, other: Case) -> Case:
+    """One case with all the names of two that can't act differently; of the first step if one of them is.
+
+    The last name asked for leads, as `cpu all` says more to a reader than `cpu extended`; not before the default, and
+    not one of the second step before one of the first.
+    """
+    where_pays = None if other.where_pays is None else first.where_pays
+    if other.row in (first.row, *first.also):
+        return replace(first, where_pays=where_pays)
+    if first.row == "default" or (first.where_pays is None and other.where_pays is not None):
+        return replace(first, also=(*first.also, other.row))
+    return replace(first, row=other.row, also=(*first.also, first.row), where_pays=where_pays)
+
+
+def _twins(first: Case, other: Case) -> bool:
+    """Whether two cases that are one in what they do come from different files, both in the first step."""
+    apart = other.variant_id != first.variant_id and other.row not in (first.row, *first.also)
+    return apart and first.where_pays is None and other.where_pays is None
 
 
 def with_companions(cases: Sequence[Case]) -> list[Case]:
@@ -100,16 +118,10 @@ def with_companions(cases: Sequence[Case]) -> list[Case]:
         settings = SessionSettings(level=OptimizationLevel.BASIC if fuses else None)
         row = f"cpu {case.recipe_name} (trace)"
         beside = replace(case, settings=settings, row=row, also=(), timed=False)
-        found[beside.case_id] = replace(found.get(beside.case_id, beside), traced=True)
+        beside = found.get(beside.case_id, beside)
+        where_pays = None if case.where_pays is None else beside.where_pays
+        found[beside.case_id] = replace(beside, traced=True, where_pays=where_pays)
     return list(found.values())
-
-
-def _named_by_last(case: Case) -> Case:
-    """Of several names the last asked for leads: `cpu all` says more to a reader than `cpu extended`."""
-    if not case.also or case.row == "default":
-        return case
-    *rest, last = (case.row, *case.also)
-    return replace(case, row=last, also=tuple(rest))
 
 
 def pointless(cell: Cell, facts: PhoneFacts) -> str | None:
@@ -126,9 +138,11 @@ def pointless(cell: Cell, facts: PhoneFacts) -> str | None:
 
 
 def merge_by_phone(expansions: Mapping[str, Expansion]) -> tuple[Case, ...]:
-    """The distinct cases of all phones, each once."""
+    """The distinct cases of all phones, each once; of the first step if it is that on one of them."""
     seen: dict[str, Case] = {}
     for expansion in expansions.values():
         for case in expansion.cases:
-            seen.setdefault(case.case_id, case)
+            known = seen.setdefault(case.case_id, case)
+            if case.where_pays is None and known.where_pays is not None:
+                seen[case.case_id] = replace(known, where_pays=None)
     return tuple(seen.values())

@@ -13,10 +13,17 @@ from orchestrator.plan.case import Case, Purpose, Trial
 def trials_of(cases: Sequence[Case], phone: str, *, rounds: int, seed: int, trace: bool = False) -> list[Trial]:
     """A phone's trials: `rounds` timed rounds, then one that asks what was taken, then a traced one.
 
+    The cases of the second step have as many timed rounds of their own behind those of the first, numbered on: what is
+    paired by round was measured side by side.
     NNAPI's cases are always introspected and traced, as their figures say little without, and so is what stands beside
     them; `trace` traces all cases. The order depends on seed, phone and round only, not on how the cases were listed.
     """
-    rows = [(Purpose.TIME, number, _timed(cases)) for number in range(1, rounds + 1)]
+    steps = [[case for case in cases if (case.where_pays is None) is first] for first in (True, False)]
+    rows = [
+        (Purpose.TIME, step * rounds + number, _timed(own))
+        for step, own in enumerate(steps)
+        for number in range(1, rounds + 1)
+    ]
     rows += [(Purpose.INTROSPECT, 1, introspected(cases)), (Purpose.TRACE, 1, _traced(cases, every=trace))]
     trials: list[Trial] = []
     for purpose, number, chosen in rows:

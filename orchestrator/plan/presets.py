@@ -58,6 +58,28 @@ def _quick(what: PresetFor) -> list[Cell]:
     return _baselines(what) + _nnapi_cells(what, recipes, ((), (NnapiFlag.FP16,)))
 
 
+def _guided(what: PresetFor) -> list[Cell]:
+    """`quick`, then what the tuning guides say to try next: for NNAPI where it pays, for the CPU where that does.
+
+    NNAPI: the `.onnx`, of which a full build fuses only what NNAPI leaves (that is what an NNAPI-aware ORT format model
+    is made for), the other layout, and the accelerator alone. The CPU: threads, spinning, the parallel executor.
+    """
+    onnx_flags: list[FlagSet] = [(), (NnapiFlag.FP16,)]
+    ort_flags: list[FlagSet] = [
+        (NnapiFlag.NCHW,),
+        (NnapiFlag.CPU_DISABLED,),
+        (NnapiFlag.FP16, NnapiFlag.CPU_DISABLED),
+    ]
+    nnapi = _nnapi_cells(what, (ONNX,), onnx_flags)
+    nnapi += _nnapi_cells(what, (ort_recipe(OptimizationLevel.BASIC), _RUNTIME), ort_flags)
+    first = _quick(what)
+    best = _baselines(what)[-1].recipe
+    tuned = [replace(_PLAIN, intra_op_threads=count) for count in (1, 2, 4) if count <= what.cores]
+    tuned += [replace(_PLAIN, spinning=False), replace(_PLAIN, parallel_executor=True)]
+    second = [*nnapi, *(Cell(best, settings) for settings in tuned)]
+    return first + [replace(cell, where_pays=cell.settings.provider) for cell in second]
+
+
 def _nnapi(what: PresetFor) -> list[Cell]:
     """Every valid flag combination on basic, runtime style and `.onnx`, beside the baselines."""
     recipes = (ort_recipe(OptimizationLevel.BASIC), _RUNTIME, ONNX)
@@ -89,7 +111,13 @@ def _full(what: PresetFor) -> list[Cell]:
     return list(dict.fromkeys([*_cpu(what), *_nnapi(what), *_nnapi_cells(what, levels, flag_sets())]))
 
 
-PRESETS: dict[str, Callable[[PresetFor], list[Cell]]] = {"quick": _quick, "nnapi": _nnapi, "cpu": _cpu, "full": _full}
+PRESETS: dict[str, Callable[[PresetFor], list[Cell]]] = {
+    "quick": _quick,
+    "guided": _guided,
+    "nnapi": _nnapi,
+    "cpu": _cpu,
+    "full": _full,
+}
 
 
 def preset_cells(name: str, what: PresetFor) -> list[Cell]:

@@ -15,12 +15,16 @@ MAX_DROPPED = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanCase:
-    """One setting of one model on one phone: its row, its merged names, the row that it twins on purpose (or "")."""
+    """One setting of one model on one phone: its row, its merged names, the row that it twins on purpose (or "").
+
+    `where_pays` names what it waits for in the first step (`NNAPI`); "" for a row of the first step itself.
+    """
 
     model: str
     row: str
     also: tuple[str, ...] = ()
     twin_of: str = ""
+    where_pays: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +45,8 @@ class PlanPhone:
 class PlanView:
     """A whole plan.
 
-    `estimate_s` is that of the longest phone and of whatever is built before, `estimate_basis` where it comes from.
+    `estimate_s` is that of the longest phone and of whatever is built before, `estimate_basis` where it comes from;
+    with `estimate_at_most` it counts rows that may turn out not to pay.
     `notes` are further lines that a person should read ("all variants are on the shelf").
     """
 
@@ -53,6 +58,7 @@ class PlanView:
     dropped: tuple[tuple[str, DroppedRow], ...] = ()
     """(model, what was dropped)"""
     estimate_s: float | None = None
+    estimate_at_most: bool = False
     stage_bytes: int | None = None
     estimate_basis: str = ""
     notes: tuple[str, ...] = ()
@@ -61,7 +67,8 @@ class PlanView:
 def estimate_line(plan: PlanView) -> str:
     """The line that stands before every run: `quick: 105 trials on 3 phones, about 11 min 20 s, 21 MB to stage`."""
     trials = sum(phone.trials for phone in plan.phones)
-    about = f"about {span(plan.estimate_s)}" if plan.estimate_s is not None else "time not known yet"
+    bound = "at most" if plan.estimate_at_most else "about"
+    about = f"{bound} {span(plan.estimate_s)}" if plan.estimate_s is not None else "time not known yet"
     basis = f" ({plan.estimate_basis})" if plan.estimate_basis and plan.estimate_s is not None else ""
     stage = f"{size(plan.stage_bytes)} to stage" if plan.stage_bytes is not None else "bytes to stage not known yet"
     return f"{plan.name}: {plural(trials, 'trial')} on {plural(len(plan.phones), 'phone')}, {about}{basis}, {stage}"
@@ -115,7 +122,8 @@ def _cases(cases: Sequence[PlanCase], width: int) -> list[Line]:
 
 
 def _case(case: PlanCase, at: int, width: int) -> list[Line]:
-    remark = f"also {', '.join(case.also)}" if case.also else ""
+    also = f"also {', '.join(case.also)}" if case.also else ""
+    remark = joined([f"where {case.where_pays} pays" if case.where_pays else "", also])
     if case.twin_of:
         remark = f"twin of {case.twin_of}, measured on purpose"
     rows = wrap(case.row, at, hang=2)

@@ -12,6 +12,7 @@ from orchestrator.report.answer import rounds_of
 from orchestrator.report.source import Cell, Row, RunFrames, number, text, whole
 from orchestrator.report.summarize import summarize
 from orchestrator.report.summary import PhoneAnswer, RunSummary, SettingRow
+from orchestrator.report.tally import why_skipped
 
 ReadEvidence = Callable[[str], bytes | None]
 """The bytes of an evidence file by its digest; None where the store has them no more."""
@@ -185,7 +186,7 @@ def _shown(place: _Place, attempts: tuple[ShownAttempt, ...]) -> ShownRow:
         rounds=len(cell.trials),
         reason=setting.reason if setting else "",
         attempts=attempts,
-        skipped=tuple((whole(row, "round") or 0, text(row, "reason", "skipped")) for row in skipped),
+        skipped=tuple((whole(row, "round") or 0, why_skipped(row)) for row in skipped),
     )
 
 

@@ -80,6 +80,11 @@ def outcome_words(counts: Counts) -> str:
     return " + ".join(parts)
 
 
+def why_skipped(trial: Row) -> str:
+    """Why a trial was skipped: in its own words where it has some, else the bare reason."""
+    return on_one_line(text(trial, "message")) or text(trial, "reason", "skipped")
+
+
 def why_not_measured(trials: Sequence[Row]) -> str:
     """Why a setting has no figure: its commonest failure in its own words, else why it was skipped."""
     failed = Counter(
@@ -90,7 +95,7 @@ def why_not_measured(trials: Sequence[Row]) -> str:
     if failed:
         word, message = failed.most_common(1)[0][0]
         return f"{word}: {message}" if message else word
-    skipped = Counter(text(row, "reason", "skipped") for row in trials if text(row, "state") == "skipped")
+    skipped = Counter(why_skipped(row) for row in trials if text(row, "state") == "skipped")
     if skipped:
         return f"not tried: {skipped.most_common(1)[0][0]}"
     return "not ended yet"

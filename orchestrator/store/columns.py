@@ -27,7 +27,7 @@ _POSITION = _C("", "place in the phone's order", "int")
 _KIND = _C("", "what went wrong, one word of the error tree: crashed, timed_out, …")
 _BLAME = _C("", "who must act: lab, plan, model, runtime, us")
 _RETRY = _C("", "where trying again is honest: here, elsewhere, later, never")
-_MESSAGE = _C("", "the failure in words")
+_MESSAGE = _C("", "the failure, or why it was skipped, in words")
 
 RUNS: Columns = {
     "run": _RUN,

@@ -108,8 +108,8 @@ def outcome_cells(outcome: Outcome | None) -> Cells:
     match outcome:
         case Failed(kind=kind, blame=blame, retry=retry, message=message):
             return {"kind": kind, "blame": blame.value, "retry": retry.value, "message": message}
-        case Skipped(reason=reason):
-            return {"reason": reason.value}
+        case Skipped(reason=reason, message=message):
+            return {"reason": reason.value, "message": message or None}
         case _:
             return {}
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from android_runner.errors import Blame, Retry
+from orchestrator.farm.blocks import Rules
 from orchestrator.farm.protocol import (
     BlockEnded,
     EndTrial,
@@ -23,7 +24,7 @@ from orchestrator.farm.protocol import (
     StopPhone,
     WorkEnded,
 )
-from orchestrator.farm.state import MAX_ATTEMPTS, FarmState, Rules
+from orchestrator.farm.state import MAX_ATTEMPTS, FarmState
 from orchestrator.outcome import Failed, Measured, Skipped, SkipReason
 from orchestrator.plan.case import Purpose
 from orchestrator.plan.length import Calibration

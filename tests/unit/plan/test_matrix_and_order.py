@@ -15,6 +15,7 @@ from orchestrator.plan.case import Case, Purpose
 from orchestrator.plan.cells import ONNX, Cell, ort_recipe
 from orchestrator.plan.matrix import Expansion, Target, expand, merge_by_phone
 from orchestrator.plan.order import introspected, trials_of, trials_planned
+from orchestrator.plan.presets import PresetFor, preset_cells
 from orchestrator.variants.recipe import Model, Recipe, Variant
 
 BASIC, EXTENDED = ort_recipe(OptimizationLevel.BASIC), ort_recipe(OptimizationLevel.EXTENDED)
@@ -169,3 +170,67 @@ def test_the_order_is_the_seeds_the_phones_and_the_rounds_but_not_the_lists() ->
 
     assert order() == order(of=cases[::-1])
     assert len({tuple(order()), tuple(order("B")), tuple(order(seed=2)), tuple(order(number=2))}) == 4
+
+
+NNAPI = ExecutionProvider.NNAPI
+ON_NNAPI = SessionSettings(provider=NNAPI)
+
+
+def test_a_cell_of_the_second_step_that_equals_one_of_the_first_is_of_the_first() -> None:
+    later = Cell(ALL, PLAIN, where_pays=ExecutionProvider.CPU)
+    for cells in ([Cell(EXTENDED, PLAIN), later], [later, Cell(EXTENDED, PLAIN)], [later, Cell(ALL, PLAIN)]):
+        (case,) = expanded(cells).cases
+        assert case.where_pays is None
+        assert case.row == cells[1].row if cells[0] is later else "cpu extended"
+        assert not case.twin_of
+    (alone,) = expanded([later]).cases
+    assert alone.where_pays is ExecutionProvider.CPU
+    assert alone.case_id == replace(alone, where_pays=None).case_id
+
+
+def test_twins_of_the_second_step_are_not_measured_apart() -> None:
+    one, other = Cell(EXTENDED, ON_NNAPI, where_pays=NNAPI), Cell(ALL, ON_NNAPI, where_pays=NNAPI)
+    timed = [case for case in expanded([one, other]).cases if case.timed]
+    assert [(case.row, case.also, case.twin_of) for case in timed] == [("nnapi all", ("nnapi extended",), "")]
+
+
+def test_what_is_traced_beside_the_second_step_alone_goes_with_it() -> None:
+    cells = [Cell(BASIC, ON_NNAPI), Cell(ONNX, ON_NNAPI, where_pays=NNAPI), Cell(BASIC, PLAIN)]
+    beside = {case.row: case.where_pays for case in expanded(cells).cases if case.traced}
+    assert beside == {"cpu basic": None, "cpu onnx (trace)": NNAPI}
+    both = [Cell(ONNX, ON_NNAPI, where_pays=NNAPI), Cell(ONNX, replace(ON_NNAPI, intra_op_threads=2))]
+    assert {case.where_pays for case in expanded(both).cases if case.traced} == {None}
+
+
+def test_a_case_of_the_first_step_on_one_phone_is_that_on_all() -> None:
+    one = expanded([Cell(ALL, PLAIN, where_pays=ExecutionProvider.CPU)], facts(identity="A"))
+    other = expanded([Cell(ALL, PLAIN)], facts(identity="B"))
+    assert [case.where_pays for case in merge_by_phone({"A": one, "B": other})] == [None]
+
+
+def test_guided_of_a_model_that_is_ort_format_already_is_one_step_but_for_flags_and_settings() -> None:
+    """Every recipe gives the same file, so that only flags and session settings are left to differ."""
+    target = Target(facts=facts(), binary_digest="b", refuses=lambda settings, recipe: None)
+    cells = preset_cells("guided", PresetFor(cores=8))
+    found = expand(
+        cells, [(model(), "i")], target, lambda source, recipe: variant(source, Recipe(format=ModelFormat.ORT))
+    )
+    first = [case.row for case in found.cases if case.where_pays is None and case.timed]
+    assert first == ["default", "nnapi all runtime", "nnapi all runtime fp16"]
+    assert len([case for case in found.cases if case.where_pays is NNAPI and case.timed]) == 3
+    assert all(case.where_pays is None for case in found.cases if not case.timed)
+
+
+def test_the_second_step_has_its_rounds_behind_the_first_and_numbers_of_its_own() -> None:
+    cases = cases_named(*"abcdef")
+    cases = [replace(case, settings=ON_NNAPI, where_pays=NNAPI) if case.row in "ef" else case for case in cases]
+    later = {case.case_id for case in cases if case.where_pays is not None}
+    trials = trials_of(cases, "A", rounds=3, seed=3)
+    steps = [(trial.purpose, trial.round, trial.case_id in later) for trial in trials]
+    assert steps[:12] == [(Purpose.TIME, number, False) for number in (1, 2, 3) for _ in range(4)]
+    assert steps[12:18] == [(Purpose.TIME, number, True) for number in (4, 5, 6) for _ in range(2)]
+    assert {purpose for purpose, _, _ in steps[18:]} == {Purpose.INTROSPECT, Purpose.TRACE}
+    assert len(trials) == trials_planned(cases, rounds=3)
+    assert len({trial.trial_id("run") for trial in trials}) == len(trials)
+    alone = [case for case in cases if case.where_pays is None]
+    assert [one for one in trials_of(alone, "A", rounds=3, seed=3)] == trials[:12]

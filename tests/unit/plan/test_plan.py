@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from android_runner.ort import NnapiFlag, OptimizationLevel, OptimizationStyle, OrtVersion
+from android_runner.ort import ExecutionProvider, NnapiFlag, OptimizationLevel, OptimizationStyle, OrtVersion
 from android_runner.settings import SessionSettings
 from orchestrator.errors import UsageError
 from orchestrator.plan.cells import ONNX, Cell, normal_form, ort_recipe
@@ -153,3 +153,32 @@ def test_a_calibration_settles_and_the_trial_keeps_its_bounds(mean_s: float) -> 
     if length.max_s / mean_s >= length.min_iterations:
         assert iterations >= length.min_iterations
         assert iterations * mean_s >= min(length.min_s, length.max_s - mean_s)
+
+
+def test_guided_is_quick_and_then_what_the_guides_say_to_try_next() -> None:
+    cells = preset_cells("guided", PresetFor(cores=8))
+    second = {
+        provider: [cell.row for cell in cells if cell.where_pays is provider] for provider in [None, *ExecutionProvider]
+    }
+    assert second == {
+        None: rows("quick"),
+        ExecutionProvider.NNAPI: [
+            "nnapi onnx", "nnapi onnx fp16",
+            "nnapi basic nchw", "nnapi basic cpu_disabled", "nnapi basic fp16 cpu_disabled",
+            "nnapi all runtime nchw", "nnapi all runtime cpu_disabled", "nnapi all runtime fp16 cpu_disabled",
+        ],
+        ExecutionProvider.CPU: ["cpu all 1t", "cpu all 2t", "cpu all 4t", "cpu all no-spin", "cpu all parallel"],
+    }  # fmt: skip
+    assert [cell.row for cell in cells][: len(second[None])] == second[None]
+    for cell in cells:
+        assert cell.where_pays in (None, cell.settings.provider)
+
+
+def test_guided_leaves_out_what_cores_version_or_android_do_not_have() -> None:
+    old = preset_cells("guided", PresetFor(cores=2, version=OrtVersion(1, 7)))
+    found = [cell.row for cell in old if cell.where_pays is ExecutionProvider.CPU]
+    assert found == ["cpu extended 1t", "cpu extended 2t", "cpu extended no-spin", "cpu extended parallel"]
+    assert not any("runtime" in cell.row for cell in old)
+    second = [cell for cell in preset_cells("guided", PresetFor(cores=8)) if cell.where_pays is ExecutionProvider.NNAPI]
+    stay = {api: [cell.row for cell in second if gate(cell.settings.nnapi_flags, api) is None] for api in (26, 27, 28)}
+    assert stay == {26: [], 27: ["nnapi onnx"], 28: ["nnapi onnx", "nnapi onnx fp16"]}

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from report_frames import Made, lab
 
 from orchestrator.report.numbers import clock, decimals_for, ms, percent, ratio, size, span
+from orchestrator.report.show import parse_target, show
 from orchestrator.report.stats import Sureness
 from orchestrator.report.summarize import summarize
 from orchestrator.report.tally import counts_of
@@ -284,3 +285,21 @@ def test_numbers():
     assert [ratio(2.31, w) for w in (None, 0.04, 0.002, 0.0001)] == [
         "2.31×", "2.31× ±0.04", "2.310× ±0.002", "2.310× ±<0.001",
     ]  # fmt: skip
+
+
+def test_a_setting_that_was_not_tried_says_why():
+    made = Made(rounds=3)
+    made.phone("s0", "B3", "Pixel 8")
+    made.case("s0", "m", "default", 9.0)
+    made.case("s0", "m", "cpu all", 5.0)
+    made.case("s0", "m", "nnapi onnx", 5.0, skips=dict.fromkeys((1, 2, 3), "resolved early"))
+    reason = "NNAPI was not as fast as the CPU in the first step (2.00× its p50)"
+    for row in made.trials:
+        row["message"] = reason if row["state"] == "skipped" else None
+    frames = made.frames()
+    summary = summarize(frames)
+    row = summary.models[0].phones[0].rows[-1]
+    assert (row.row, row.reason) == ("nnapi onnx", f"not tried: {reason}")
+    assert "9 planned = 6 measured + 3 skipped (3 resolved early)" in render_terminal(summary)
+    shown = show(frames, parse_target("0412-quick-7k2f/B3/nnapi onnx"), lambda digest, most: b"")
+    assert shown.rows[0].skipped == ((1, reason), (2, reason), (3, reason))

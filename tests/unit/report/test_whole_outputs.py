@@ -172,3 +172,13 @@ def test_runs():
     ]
     golden.check("runs.txt", render_runs(rows))
     assert render_runs([]) == "no runs\n"
+
+
+def test_a_plans_second_step_is_marked_and_makes_the_estimate_a_bound():
+    whole = plan()
+    later = PlanCase(model="squeezenet", row="nnapi onnx", also=("nnapi basic",), where_pays="NNAPI")
+    phones = tuple(replace(phone, cases=(*phone.cases, later)) for phone in whole.phones[:1])
+    text = render_plan(replace(whole, phones=phones, estimate_at_most=True))
+    assert "at most 1 min 41 s" in text
+    assert "where NNAPI pays · also nnapi basic" in text
+    assert "where" not in render_plan(whole)

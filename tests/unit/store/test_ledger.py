@@ -143,7 +143,7 @@ def test_reopening_plans_again_what_did_not_measure_and_forgets_nothing(ledger: 
     assert ledger.reopen(ids) == 2
     assert ledger.counts(sample.RUN) == Counts(planned=len(TRIALS), measured=1, failed=0, skipped=0)
     kinds = [(event.kind, event.trial_id, event.detail) for event in ledger.events(sample.RUN)]
-    assert ("trial skipped", ids[1], '{"reason":"interrupted"}') in kinds
+    assert ("trial skipped", ids[1], '{"reason":"interrupted","message":""}') in kinds
     assert ("trial reopened", ids[2], "was failed") in kinds
 
 
