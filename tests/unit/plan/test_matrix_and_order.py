@@ -181,7 +181,7 @@ def test_a_cell_of_the_second_step_that_equals_one_of_the_first_is_of_the_first(
     for cells in ([Cell(EXTENDED, PLAIN), later], [later, Cell(EXTENDED, PLAIN)], [later, Cell(ALL, PLAIN)]):
         (case,) = expanded(cells).cases
         assert case.where_pays is None
-        assert case.row == cells[1].row if cells[0] is later else "cpu extended"
+        assert case.row == (cells[1].row if cells[0] is later else "cpu extended")
         assert not case.twin_of
     (alone,) = expanded([later]).cases
     assert alone.where_pays is ExecutionProvider.CPU

@@ -301,5 +301,5 @@ def test_a_setting_that_was_not_tried_says_why():
     row = summary.models[0].phones[0].rows[-1]
     assert (row.row, row.reason) == ("nnapi onnx", f"not tried: {reason}")
     assert "9 planned = 6 measured + 3 skipped (3 resolved early)" in render_terminal(summary)
-    shown = show(frames, parse_target("0412-quick-7k2f/B3/nnapi onnx"), lambda digest, most: b"")
+    shown = show(frames, parse_target("0412-quick-7k2f/B3/nnapi onnx"), lambda digest: None)
     assert shown.rows[0].skipped == ((1, reason), (2, reason), (3, reason))
