@@ -1,4 +1,4 @@
-"""`orch model build`."""
+"""`orch model build` and `orch model check`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from orchestrator.app.modelling import Made
 
 app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, help="Build a model's variants and say what each changed."
+    add_completion=False, rich_markup_mode=None, help="Build a model's variants, or check what stands in its way."
 )
 
 
@@ -78,6 +78,37 @@ def ship(  # noqa: PLR0913, PLR0917  its options are its parameters
     for note in shipped.manifest["notes"]:
         typer.echo(f"note: {note}")
     return int(ExitCode.DONE)
+
+
+@app.command("check")
+def check(
+    things: Annotated[
+        list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx, MODEL.ort or a folder with models.")
+    ],
+    dim: DimOption = [],  # noqa: B006
+    ort_version: Annotated[
+        str, typer.Option("--ort-version", metavar="V", help="Version of the binaries in use: 1.16.3.")
+    ] = "",
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Measure on this host what subnormal numbers cost, in pairs.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> int:
+    """What stands in a model's way: findings with reason, mend and command; what NNAPI takes; a verdict."""
+    from orchestrator.app.checking import check_all  # noqa: PLC0415 - loaded when called
+    from orchestrator.cli.screen import wants_colour  # noqa: PLC0415
+
+    checks = check_all(things, dim, ort_version, measured=measure)
+    if as_json:
+        typer.echo(json.dumps(checks.as_plain(), indent=2))
+    else:
+        from orchestrator.report.check_text import check_lines  # noqa: PLC0415
+        from orchestrator.report.lines import rendered  # noqa: PLC0415
+
+        typer.echo(rendered(check_lines(checks.reports, 80), colour=wants_colour()), nl=False)
+    for problem in checks.problems:
+        typer.echo(f"orch: {problem.line()}", err=True)
+    return int(ExitCode.USAGE if checks.problems else ExitCode.DONE)
 
 
 def _table(built: Sequence[Made]) -> str:

@@ -16,6 +16,7 @@ from android_runner.nnapi.shapes import expose_all, name_graphs, types_of
 from android_runner.ort import ModelFormat
 from orchestrator.errors import VariantError
 from orchestrator.variants.converter import converter_version, runtime, runtime_errors, runtime_words
+from orchestrator.variants.read_onnx import outside_tensors
 
 MAX_BYTES = 2**31 - 2**20
 """What a protobuf message may have, and some room for names."""
@@ -23,25 +24,50 @@ MAX_BYTES = 2**31 - 2**20
 
 def claim_graph(path: Path, format_: ModelFormat) -> Graph:
     """The graph of a variant's file. Raises VariantError where onnxruntime refuses it, or it is over 2 GB."""
-    import onnx  # noqa: PLC0415 - a third of a second
-
-    ort = runtime()
-    level = "ORT_ENABLE_BASIC" if format_ is ModelFormat.ONNX else "ORT_DISABLE_ALL"
     try:
-        with tempfile.TemporaryDirectory(prefix="orch-graph-") as folder:
-            plain = Path(folder) / "plain.onnx"
-            _session(ort, str(path), level, save_as=plain)
-            plain_bytes = plain.stat().st_size
-            model = onnx.load(plain)
-        name_graphs(model.graph)
-        if plain_bytes >= MAX_BYTES:
-            raise VariantError(f"{path.name}: {plain_bytes} bytes; NNAPI's claim is told of models below 2 GB only")
-        added = expose_all(model)
-        outputs = _session(ort, model.SerializeToString(), "ORT_DISABLE_ALL").get_outputs()
-        del model.graph.output[len(model.graph.output) - len(added) :]
-        return graph_of(model, types_of(outputs))
+        return graph_of_plain(plain_model(path, format_), path)
     except runtime_errors() as error:
         raise VariantError(f"{path.name}: onnxruntime {converter_version()}: {runtime_words(error)}") from error
+
+
+def plain_model(path: Path, format_: ModelFormat) -> Any:
+    """The ModelProto that the claim is about. What lies in files of its own stays there.
+
+    Raises VariantError where it is over 2 GB, onnxruntime's own errors (`converter.runtime_errors`) where it refuses.
+    """
+    import onnx  # noqa: PLC0415 - a third of a second
+
+    level = "ORT_ENABLE_BASIC" if format_ is ModelFormat.ONNX else "ORT_DISABLE_ALL"
+    with tempfile.TemporaryDirectory(prefix="orch-graph-") as folder:
+        plain = Path(folder) / "plain.onnx"
+        _session(runtime(), str(path), level, save_as=plain)
+        plain_bytes = plain.stat().st_size
+        model = onnx.load(plain, load_external_data=False)
+    name_graphs(model.graph)
+    if plain_bytes >= MAX_BYTES:
+        raise VariantError(f"{path.name}: {plain_bytes} bytes; NNAPI's claim is told of models below 2 GB only")
+    return model
+
+
+def graph_of_plain(model: Any, path: Path) -> Graph:
+    """The graph of a `plain_model`; `path` is the file that it was made of.
+
+    Raises as `plain_model` does, and ValueError where data that lies outside can't be had.
+    """
+    import onnx  # noqa: PLC0415 - a third of a second
+
+    whole = type(model)()
+    whole.CopyFrom(model)
+    if any(True for _ in outside_tensors(whole)):
+        try:
+            onnx.load_external_data_for_model(whole, str(path.resolve().parent))
+        except onnx.checker.ValidationError as error:
+            raise ValueError(f"external data: {error}") from error
+    expose_all(whole)
+    if whole.ByteSize() >= MAX_BYTES:
+        raise VariantError(f"{path.name}: {whole.ByteSize()} bytes; NNAPI's claim is told of models below 2 GB only")
+    outputs = _session(runtime(), whole.SerializeToString(), "ORT_DISABLE_ALL").get_outputs()
+    return graph_of(model, types_of(outputs))
 
 
 def _session(ort: Any, model: str | bytes, level: str, save_as: Path | None = None) -> Any:

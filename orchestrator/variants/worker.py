@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -35,12 +35,21 @@ def serve(jobs: TextIO, answers: TextIO) -> None:
     for line in jobs:
         try:
             job = json.loads(line)
-            do_claim_graph(job) if "claim_graph" in job else do(job)
+            _kind(job)(job)
             error = None
         except (FarmError, OSError) as problem:
             error = str(problem) or type(problem).__name__
         answers.write(json.dumps({"error": error}) + "\n")
         answers.flush()
+
+
+def _kind(job: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
+    """What does a job: describe a variant's graph, check a model, or build a variant."""
+    if "check" in job:
+        from orchestrator.variants.check_job import do_check  # noqa: PLC0415 - its imports would slow every build
+
+        return do_check
+    return do_claim_graph if "claim_graph" in job else do
 
 
 def do(job: Mapping[str, Any]) -> None:

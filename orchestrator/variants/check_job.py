@@ -1,0 +1,88 @@
+"""A worker's job: check one model and write the report, or what is wrong with the file, as JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from android_runner.ort import OrtVersion
+from orchestrator.errors import Problem, UsageError
+from orchestrator.variants.checks.report import CheckReport
+from orchestrator.variants.checks.rules import check
+from orchestrator.variants.crew import do_jobs
+from orchestrator.variants.naming import shown
+from orchestrator.variants.shelf import write_whole
+
+Checked = CheckReport | UsageError
+
+
+def check_models(
+    paths: Sequence[Path], dims: Mapping[str, int], target: OrtVersion | None, *, measured: bool
+) -> list[Checked]:
+    """The report of each model, or why there is none. Measuring is done one model at a time.
+
+    Raises OSError where no temporary folder can be made.
+    """
+    with tempfile.TemporaryDirectory(prefix="orch-check-") as folder:
+        places = [Path(folder) / f"{at}.json" for at in range(len(paths))]
+        jobs = {
+            str(place): {
+                "check": str(place),
+                "path": os.fspath(path),
+                "dims": dict(dims),
+                "target": str(target or ""),
+                "measure": measured,
+            }
+            for place, path in zip(places, paths, strict=True)
+        }
+        with contextlib.closing(do_jobs(jobs, 1 if measured else os.cpu_count() or 1)) as outcomes:
+            problems = {place: error for place, error in outcomes if error is not None}
+        return [_outcome(place, path, problems) for place, path in zip(places, paths, strict=True)]
+
+
+def _outcome(place: Path, path: Path, problems: Mapping[str, str]) -> Checked:
+    if str(place) in problems:
+        return UsageError(Problem(shown(path), problems[str(place)], "export the model again"))
+    data = json.loads(place.read_bytes())
+    if "problems" in data:
+        return UsageError(*(Problem(*one) for one in data["problems"]))
+    return TypeAdapter(CheckReport).validate_python(data["report"])
+
+
+def do_check(job: Mapping[str, Any]) -> None:
+    """Check the model of a job. Raises OSError where the answer can't be written."""
+    write_whole(Path(job["check"]), json.dumps(_answer(job)))
+
+
+def _answer(job: Mapping[str, Any]) -> dict[str, Any]:
+    from orchestrator.variants.facts_of_model import facts_of  # noqa: PLC0415 - onnx, in the worker only
+
+    path = Path(job["path"])
+    target = OrtVersion.parse(job["target"]) if job["target"] else None
+    try:
+        facts = facts_of(path, job["dims"])
+        if job["measure"]:
+            facts = _with_measured(facts, path)
+        return {"report": dataclasses.asdict(check(facts, target))}
+    except UsageError as error:
+        return {"problems": [[one.where, one.what, one.mend] for one in error.problems]}
+
+
+def _with_measured(facts: Any, path: Path) -> Any:
+    from android_runner.ort import ModelFormat  # noqa: PLC0415
+    from orchestrator.variants.checks.facts import Measured  # noqa: PLC0415
+    from orchestrator.variants.denormal_pairs import measure  # noqa: PLC0415
+    from orchestrator.variants.inspect import inspect_model  # noqa: PLC0415
+
+    if facts.format is ModelFormat.ORT or facts.graph is None:
+        what = "weights of an .ort can't be flushed" if facts.graph is not None else facts.graph_problem
+        return dataclasses.replace(facts, measured=Measured(machine="", problem=what))
+    return dataclasses.replace(facts, measured=measure(path, inspect_model(path), facts.fixed_dims))
