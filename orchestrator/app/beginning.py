@@ -15,7 +15,7 @@ from android_runner.phone.listing import script_digest
 from orchestrator import __version__
 from orchestrator.app.binary import Tool
 from orchestrator.app.phones import Phone, claim
-from orchestrator.app.prepare import OnPhone, Workshop, expand_all, prepare
+from orchestrator.app.prepare import ANY_API, OnPhone, Workshop, expand_all, prepare
 from orchestrator.app.site import Site, farm_for, script_unit
 from orchestrator.app.wish import Kept, Wish, kept_to_text
 from orchestrator.digest import digest_of
@@ -50,7 +50,8 @@ def prepared(wish: Wish, facts: Sequence[PhoneFacts], home: Home, reader: OrtVer
     `reader` is the version of the binary that is to load the variants. Raises UsageError.
     """
     cores = max((one.cores for one in facts), default=8)
-    return prepare(wish, wish.cells(cores, reader), home, reader)
+    least_api = min((one.api_level for one in facts), default=ANY_API)
+    return prepare(wish, wish.cells(cores, reader), home, reader, least_api)
 
 
 def begin(ready: Ready, site: Site) -> Farm:

@@ -10,10 +10,9 @@ from orchestrator.app.wish import RunOptions, wish_of
 from orchestrator.errors import Problem, UsageError
 from orchestrator.home import Home
 from orchestrator.plan.cells import Cell
-from orchestrator.plan.load import RECIPE_NAMES, recipe_named
-from orchestrator.plan.presets import unknown
 from orchestrator.report.summary import VariantRow
-from orchestrator.variants.recipe import Variant
+from orchestrator.variants.recipe import Recipe, Variant
+from orchestrator.variants.recipe_words import BASE_NAMES, parse_recipe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,23 +70,44 @@ def _same(one: Variant, other: Variant) -> bool:
 
 
 def build_all(
-    things: Sequence[str], recipes: Sequence[str], dims: Sequence[str], home: Home, converter: str = ""
+    things: Sequence[str],
+    recipes: Sequence[str],
+    dims: Sequence[str],
+    home: Home,
+    converter: str = "",
+    inputs: str = "",
 ) -> list[Made]:
-    """Build the recipes (default: every one) of the models. Raises UsageError with every problem."""
-    wrong = [unknown("recipe", name, list(RECIPE_NAMES)) for name in recipes if name not in RECIPE_NAMES]
-    if wrong:
-        raise UsageError(*wrong)
-    wish = wish_of(RunOptions(things=tuple(things), dim=tuple(dims), converter=converter))
+    """Build the recipes (default: every level and style) of the models. `inputs`: a folder to calibrate on.
+
+    Raises UsageError with every problem.
+    """
+    asked = _parsed(recipes or BASE_NAMES)
+    wish = wish_of(RunOptions(things=tuple(things), dim=tuple(dims), converter=converter, inputs=inputs))
     if any(thing.endswith(".toml") for thing in things):
         raise UsageError(Problem("arguments", "a plan is not a model", "give MODEL.onnx or a folder"))
     plain = wish.cells(1, None)[0].settings
-    cells = [Cell(recipe_named(name), plain) for name in (recipes or RECIPE_NAMES)]
-    workshop = prepare(wish, cells, home)
+    workshop = prepare(wish, [Cell(recipe, plain) for recipe in asked], home)
     made = []
     for model, _ in workshop.models:
-        for cell in cells:
-            one = workshop.variant_of(model, cell.recipe)
+        for recipe in asked:
+            one = workshop.variant_of(model, recipe)
             built = one if isinstance(one, Variant) else None
-            reason = "" if isinstance(one, Variant) else one
-            made.append(Made(model=model.name, recipe=cell.recipe.name, variant=built, reason=reason))
+            name = recipe.name if built is None else built.recipe.name
+            made.append(
+                Made(model=model.name, recipe=name, variant=built, reason="" if built is not None else str(one))
+            )
     return made
+
+
+def _parsed(names: Sequence[str]) -> list[Recipe]:
+    """The recipes, each once. Raises UsageError with the problems of all names."""
+    found: dict[Recipe, None] = {}
+    problems: list[Problem] = []
+    for name in names:
+        try:
+            found[parse_recipe(name)] = None
+        except UsageError as error:
+            problems += error.problems
+    if problems:
+        raise UsageError(*problems)
+    return list(found)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from android_runner.capabilities import Capabilities
 from android_runner.facts import PhoneFacts
 from android_runner.invocation import can_do
+from android_runner.nnapi.levels import MIN_LEVEL
 from android_runner.ort import ExecutionProvider, ModelFormat, OptimizationStyle, OrtVersion
 from android_runner.settings import SessionSettings
 from orchestrator.app.binary import Tool
@@ -18,16 +19,19 @@ from orchestrator.errors import Problem, UsageError
 from orchestrator.home import Home
 from orchestrator.plan.cells import Cell
 from orchestrator.plan.matrix import Expansion, Target, expand
+from orchestrator.variants.calibration import calibration_for
 from orchestrator.variants.converter import Converter
 from orchestrator.variants.converters import chosen, registered
 from orchestrator.variants.dims import Dims, resolve_dims, unknown_dims
 from orchestrator.variants.inputs import inputs_for
 from orchestrator.variants.inspect import load_model
 from orchestrator.variants.kernels import read_build_config
-from orchestrator.variants.recipe import InputSet, Model, Recipe, Variant
+from orchestrator.variants.recipe import LEAST_API, QUANTIZING, Calibration, InputSet, Model, Recipe, Variant
 from orchestrator.variants.rules import cannot_make, too_large, why_not
 from orchestrator.variants.shelf import Shelf, build_variants
 
+ANY_API = 30
+"""Where no phone is named: from here on NNAPI's claim rules say the same for every API level."""
 AS_IS = Recipe(format=ModelFormat.ORT)
 """A source that is ORT format already."""
 
@@ -61,14 +65,38 @@ def unreadable(wish: Wish, home: Home) -> list[Problem]:
     return problems + _same_name_twice(models)
 
 
-def prepare(wish: Wish, cells: Sequence[Cell], home: Home, reader: OrtVersion | None = None) -> Workshop:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    """A model with what its variants depend on. `calibration` is there where a recipe asks for one, `least_api` is the
+    least API level among the phones."""
+
+    model: Model
+    dims: Dims
+    inputs: InputSet
+    calibration: Calibration | None
+    least_api: int
+
+    def settled(self, recipe: Recipe) -> Recipe:
+        """The recipe with nothing left open."""
+        if recipe.nnapi_api == LEAST_API:
+            recipe = replace(recipe, nnapi_api=max(self.least_api, MIN_LEVEL))
+        if any(step in QUANTIZING for step in recipe.steps):
+            recipe = replace(recipe, calibration=self.calibration)
+        return recipe
+
+
+def prepare(
+    wish: Wish, cells: Sequence[Cell], home: Home, reader: OrtVersion | None = None, least_api: int = ANY_API
+) -> Workshop:
     """Read the models, make their inputs, build what the cells need; from the shelf where it lies there already.
 
-    `reader` is the version of the binary that is to load them. Raises UsageError with the problems of all models.
+    `reader` is the version of the binary that is to load them, `least_api` the least API level of the phones. Raises
+    UsageError with the problems of all models.
     """
-    shelf = Shelf(home.shelf)
+    shelf = Shelf(home.shelf, home.inputs)
     converter = chosen(registered(home.converters), reader, wish.plan.converter)
-    models: list[tuple[Model, Dims, InputSet]] = []
+    sources: list[_Source] = []
+    quantizes = any(step in QUANTIZING for cell in cells for step in cell.recipe.steps)
     problems: list[Problem] = []
     for entry in wish.models:
         try:
@@ -76,62 +104,62 @@ def prepare(wish: Wish, cells: Sequence[Cell], home: Home, reader: OrtVersion | 
             dims = resolve_dims(model, entry.dims)
             folder = Path(entry.inputs) if entry.inputs else None
             inputs = inputs_for(model, home.inputs, dims=entry.dims, directory=folder, shelf=shelf)
+            wanted = quantizes and model.format is ModelFormat.ONNX
+            calibration = calibration_for(model, entry.dims, folder, shelf) if wanted else None
         except UsageError as error:
             problems += error.problems
             continue
-        models.append((model, dims, inputs))
-    problems += _same_name_twice([model for model, _, _ in models])
+        sources.append(_Source(model=model, dims=dims, inputs=inputs, calibration=calibration, least_api=least_api))
+    problems += _same_name_twice([one.model for one in sources])
     if not problems:
         typed = {name: number for entry in wish.models for name, number in entry.dims.items()}
-        problems += unknown_dims([model for model, _, _ in models], typed)
+        problems += unknown_dims([one.model for one in sources], typed)
     if problems:
         raise UsageError(*problems)
-    sources = [(model, dims) for model, dims, _ in models]
     variants = _variants(sources, cells, shelf, (reader, converter))
     refused: dict[Key, str] = {}
     if wish.plan.build_config:
         config = read_build_config(Path(wish.plan.build_config))
-        refused = refusals(config, sources, _buildable(cells, sources, variants), shelf, converter)
-    return Workshop(models=tuple((model, inputs) for model, _, inputs in models), variants=variants, refused=refused)
+        for one in sources:
+            buildable = _buildable(cells, one, variants)
+            refused |= refusals(config, [(one.model, one.dims)], buildable, shelf, converter)
+    return Workshop(models=tuple((one.model, one.inputs) for one in sources), variants=variants, refused=refused)
 
 
 def _buildable(
-    cells: Sequence[Cell],
-    models: Sequence[tuple[Model, Dims]],
-    variants: Mapping[tuple[str, Recipe], Variant | str],
+    cells: Sequence[Cell], source: _Source, variants: Mapping[tuple[str, Recipe], Variant | str]
 ) -> list[Cell]:
-    """The cells whose variant some model has: the others have their reason."""
+    """The cells that a model has a variant for, nothing left open in them: the others have their reason."""
     return [
-        cell
+        replace(cell, recipe=source.settled(recipe))
         for cell in cells
-        if any(
-            isinstance(variants[(model.digest, recipe)], Variant)
-            for model, _ in models
-            for recipe in recipes_of(model, [cell.recipe])
-        )
+        for recipe in recipes_of(source.model, [cell.recipe])
+        if isinstance(variants[(source.model.digest, recipe)], Variant)
     ]
 
 
 def _variants(
-    models: Sequence[tuple[Model, Dims]],
+    sources: Sequence[_Source],
     cells: Sequence[Cell],
     shelf: Shelf,
     versions: tuple[OrtVersion | None, Converter],
 ) -> dict[tuple[str, Recipe], Variant | str]:
+    """By the recipe as it was asked for, which leaves open what phones and inputs decide."""
     reader, converter = versions
     recipes = list(dict.fromkeys(cell.recipe for cell in cells))
     found: dict[tuple[str, Recipe], Variant | str] = {}
+    asked: list[tuple[str, Recipe]] = []
     requests: list[tuple[Model, Recipe, Dims]] = []
-    for model, dims in models:
-        for recipe in recipes_of(model, recipes):
-            reason = _impossible(model, recipe, reader, converter)
+    for one in sources:
+        for recipe in recipes_of(one.model, recipes):
+            reason = _impossible(one.model, recipe, reader, converter)
             if reason is not None:
-                found[(model.digest, recipe)] = reason
+                found[(one.model.digest, recipe)] = reason
             else:
-                requests.append((model, recipe, dims))
-    built = build_variants(requests, shelf, converter=converter)
-    for (model, recipe, _), one in zip(requests, built, strict=True):
-        found[(model.digest, recipe)] = one if isinstance(one, Variant) else str(one)
+                asked.append((one.model.digest, recipe))
+                requests.append((one.model, one.settled(recipe), one.dims))
+    for key, built in zip(asked, build_variants(requests, shelf, converter=converter), strict=True):
+        found[key] = built if isinstance(built, Variant) else str(built)
     return found
 
 

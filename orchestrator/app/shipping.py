@@ -98,10 +98,13 @@ def suffix_of(recipe: Recipe) -> str:
     """`.basic.with_runtime_opt`: how onnxruntime's converter tells level and style, empty for `all`; then what it
     has no word for."""
     words = []
-    if recipe.level is not None and recipe.level is not OptimizationLevel.ALL:
+    if recipe.nnapi_api is not None:
+        words.append(recipe.base)
+    elif recipe.level is not None and recipe.level is not OptimizationLevel.ALL:
         words.append(recipe.level.value)
     if recipe.style is OptimizationStyle.RUNTIME:
         words.append("with_runtime_opt")
+    words += recipe.steps
     return "".join(f".{word}" for word in words)
 
 

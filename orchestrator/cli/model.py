@@ -33,16 +33,22 @@ def _group() -> None:
 @app.command("build")
 def build(
     things: Annotated[list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx or a folder with models.")],
-    recipe: Annotated[list[str], typer.Option("--recipe", help="onnx, basic, all, 'all runtime' …; repeatable.")] = [],  # noqa: B006
+    recipe: Annotated[
+        list[str],
+        typer.Option("--recipe", help="onnx, basic, 'all runtime', nnapi-aware, onnx+opset=15 …; repeatable."),
+    ] = [],  # noqa: B006
     dim: DimOption = [],  # noqa: B006
     converter: ConverterOption = "",
+    inputs: Annotated[
+        str, typer.Option("--inputs", metavar="DIR", help="Inputs that a quantization calibrates on.")
+    ] = "",
     home: HomeOption = "",
     as_json: JsonOption = False,
 ) -> int:
     """Build variants onto the shelf: each level and style, checked, with operators before and after."""
     from orchestrator.app.modelling import build_all  # noqa: PLC0415 - the builder is loaded when called
 
-    built = build_all(things, recipe, dim, home_at(home), converter)
+    built = build_all(things, recipe, dim, home_at(home), converter, inputs)
     if as_json:
         typer.echo(json.dumps([one.as_dict() for one in built], indent=2))
     else:

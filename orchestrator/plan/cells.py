@@ -38,7 +38,7 @@ class Cell:
         s = self.settings
         words = [s.provider.value, self.recipe.name, *s.nnapi_flags]
         if s.level is not None:
-            words.append(s.level.value if self.recipe == ONNX else f"-o {s.level.value}")
+            words.append(s.level.value if self.recipe.format is ModelFormat.ONNX else f"-o {s.level.value}")
         if s.intra_op_threads is not None:
             words.append(f"{s.intra_op_threads}t")
         if s.parallel_executor:

@@ -15,28 +15,23 @@ import itertools
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from android_runner.ort import ExecutionProvider, NnapiFlag, OptimizationLevel, OptimizationStyle
+from android_runner.ort import ExecutionProvider, NnapiFlag, OptimizationLevel
 from android_runner.settings import SessionSettings
 from orchestrator.errors import Problem, UsageError
-from orchestrator.plan.cells import ONNX, Cell, ort_recipe
+from orchestrator.plan.cells import Cell
 from orchestrator.plan.length import MAX_ITERATIONS
 from orchestrator.plan.nnapi_gates import FlagSet, contradicts
 from orchestrator.plan.presets import PRESETS, unknown
-from orchestrator.variants.recipe import Recipe
+from orchestrator.variants.recipe_words import parse_recipe
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
 
-RecipeName = Literal[
-    "onnx", "disable", "basic", "extended", "layout", "all",
-    "disable runtime", "basic runtime", "extended runtime", "layout runtime", "all runtime",
-]  # fmt: skip
-RECIPE_NAMES: tuple[str, ...] = get_args(RecipeName)
 LevelName = Literal["disable", "basic", "extended", "layout", "all"]
 FlagName = Literal["fp16", "nchw", "cpu_disabled", "cpu_only"]
 Count = Annotated[int, Field(ge=1)]
@@ -48,7 +43,7 @@ MAX_SEED = 2**63 - 1
 class Axes:
     """One `[[matrix]]` table: each key an axis, its cells the product of all."""
 
-    recipe: list[RecipeName] = Field(default_factory=lambda: ["onnx"])  # type: ignore[arg-type]
+    recipe: list[str] = Field(default_factory=lambda: ["onnx"])
     ep: list[str] = Field(default_factory=lambda: ["cpu"])
     nnapi_flags: list[list[FlagName]] = Field(default_factory=lambda: [[]])  # type: ignore[arg-type]
     level: list[LevelName] = Field(default_factory=list)
@@ -135,11 +130,21 @@ def parse_plan(data: dict[str, Any], where: str) -> PlanFile:
         for index, axes in enumerate(plan.matrix)
         if any(contradicts(map(NnapiFlag, flags)) for flags in axes.nnapi_flags)
     ]
+    problems += _wrong_recipes(plan, where)
     if plan.preset and plan.preset not in PRESETS:
         problems.append(unknown("preset", plan.preset, list(PRESETS), f"{where}: preset"))
     if problems:
         raise UsageError(*problems)
     return plan
+
+
+def _wrong_recipes(plan: PlanFile, where: str) -> Iterator[Problem]:
+    for index, axes in enumerate(plan.matrix):
+        for recipe in axes.recipe:
+            try:
+                parse_recipe(recipe, f"{where}: matrix[{index}].recipe")
+            except UsageError as error:
+                yield from error.problems
 
 
 def _problems(error: ValidationError, where: str) -> Iterator[Problem]:
@@ -163,14 +168,6 @@ def _from_folder(entry: str | ModelEntry, base: Path) -> ModelEntry:
     return ModelEntry(
         path=str(base / entry.path), dims=entry.dims, inputs=str(base / entry.inputs) if entry.inputs else ""
     )
-
-
-def recipe_named(name: str) -> Recipe:
-    """The recipe that a person calls `name` (`onnx`, `basic`, `all runtime`)."""
-    if name == "onnx":
-        return ONNX
-    level, _, style = name.partition(" ")
-    return ort_recipe(OptimizationLevel(level), OptimizationStyle(style or "fixed"))
 
 
 def matrix_cells(tables: list[Axes]) -> list[Cell]:
@@ -217,4 +214,4 @@ def _product(axes: Axes) -> Iterator[Cell]:
             memory_pattern=pattern,
             denormals_as_zero=denormals,
         )
-        yield Cell(recipe_named(recipe), settings)
+        yield Cell(parse_recipe(recipe), settings)

@@ -114,7 +114,8 @@ def with_companions(cases: Sequence[Case]) -> list[Case]:
     for case in cases:
         if case.settings.provider is not ExecutionProvider.NNAPI:
             continue
-        fuses = case.recipe_name == ONNX.name or case.recipe_name.endswith(OptimizationStyle.RUNTIME.value)
+        base = case.recipe_name.partition("+")[0]
+        fuses = base == ONNX.name or base.endswith(OptimizationStyle.RUNTIME.value)
         settings = SessionSettings(level=OptimizationLevel.BASIC if fuses else None)
         row = f"cpu {case.recipe_name} (trace)"
         beside = replace(case, settings=settings, row=row, also=(), timed=False)
@@ -132,8 +133,19 @@ def pointless(cell: Cell, facts: PhoneFacts) -> str | None:
             return f"{count} {what} threads: this phone has {facts.cores} cores"
     if s.provider is ExecutionProvider.NNAPI and (reason := gate(s.nnapi_flags, facts.api_level)) is not None:
         return reason
+    if s.provider is ExecutionProvider.NNAPI and (step := _for_the_cpu(cell.recipe)) is not None:
+        return step
     if s.denormals_as_zero and not facts.exec_abis[0].endswith(("x86_64", "x86")):
         return "set_denormal_as_zero acts on x86 only: on ARM it would measure nothing"
+    return None
+
+
+def _for_the_cpu(recipe: Recipe) -> str | None:
+    """Why NNAPI would get nothing of what a step made."""
+    if "fp16" in recipe.steps:
+        return "fp16: NNAPI's execution provider takes no float16 tensors (its own flag fp16 relaxes float32 ones)"
+    if "transformer-fusions" in recipe.steps:
+        return "transformer-fusions: NNAPI's execution provider knows none of the fused operators"
     return None
 
 

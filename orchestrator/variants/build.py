@@ -1,9 +1,4 @@
-"""Recipe × model → file, by onnxruntime's own sessions, in this process.
-
-The settings are those of onnxruntime's own converter (`onnxruntime/tools/convert_onnx_models_to_ort.py`) without
-`--target_platform`: CPU only, `session.qdqisint8allowed` 0, and from `layout` on the NchwcTransformer off, whose
-result would run on the converting machine's kind of CPU only.
-"""
+"""Recipe × model → file, in this process. What onnxruntime is asked for is in `sessions`."""
 
 from __future__ import annotations
 
@@ -12,30 +7,25 @@ import mmap
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle, TargetPlatform
+from android_runner.ort import ModelFormat
 from orchestrator.errors import VariantError
+from orchestrator.variants.aware import save_aware
+from orchestrator.variants.changed import Changed, bring_external, save_with_dims, save_with_steps
 from orchestrator.variants.converter import Converter, converter_version, installed, runtime_errors, runtime_words
 from orchestrator.variants.dims import Dims
 from orchestrator.variants.graph import count_operators, graph_digest
 from orchestrator.variants.inspect import Inspection
-from orchestrator.variants.read_onnx import fix_dims, opsets_of, outside_tensors, parse, read_onnx
 from orchestrator.variants.read_ort import read_ort
 from orchestrator.variants.recipe import Recipe
 from orchestrator.variants.rules import too_large
-from orchestrator.variants.saving import Saving, save
+from orchestrator.variants.saving import save
+from orchestrator.variants.sessions import require_loadable, saving_of
+from orchestrator.variants.steps.apply import Bench
 
-_LEVELS = {
-    OptimizationLevel.DISABLE: "ORT_DISABLE_ALL",
-    OptimizationLevel.BASIC: "ORT_ENABLE_BASIC",
-    OptimizationLevel.EXTENDED: "ORT_ENABLE_EXTENDED",
-    OptimizationLevel.LAYOUT: "ORT_ENABLE_LAYOUT",
-    OptimizationLevel.ALL: "ORT_ENABLE_ALL",
-}
-_HOST_ONLY = {OptimizationLevel.LAYOUT: ("NchwcTransformer",), OptimizationLevel.ALL: ("NchwcTransformer",)}
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 
 
@@ -53,37 +43,52 @@ class Built:
 
 
 def build(
-    source: Inspection, recipe: Recipe, dims: Dims, folder: Path, scratch: Path, converter: Converter | None = None
+    source: Inspection,
+    recipe: Recipe,
+    dims: Dims,
+    folder: Path,
+    scratch: Path,
+    converter: Converter | None = None,
+    samples: tuple[Path, ...] = (),
 ) -> Built:
     """Make the variant's files in `folder`; both folders exist and are empty, `scratch` is the caller's to throw away.
 
-    ORT format is made by `converter`, the installed onnxruntime unless another is given.
+    ORT format is made by `converter`, the installed onnxruntime unless another is given; `samples` are folders with
+    `input_<k>.pb`, for steps that calibrate.
     Raises VariantError where the recipe does not fit the source or onnxruntime refuses; files may be left then.
     """
     if not recipe.converts and recipe.format is not source.model.format:
         raise VariantError(f"{recipe.name}: {source.model.name} is in {source.model.format.value} format")
-    if recipe.converts and source.model.format is ModelFormat.ORT:
+    if not recipe.copies and source.model.format is ModelFormat.ORT:
         raise VariantError(f"{recipe.name}: the source is an .ort, which is kept as it is; start from the .onnx")
     if (reason := too_large(source.model, recipe)) is not None:
         raise VariantError(f"{recipe.name}: {reason}")
+    maker = converter or installed()
+    bench = Bench(scratch=scratch, samples=samples, custom_ops=tuple(path for path, _ in maker.custom_ops))
     try:
         if not recipe.converts:
-            return _copy(source, dims, folder)
-        return _convert(source, recipe, dims, folder, (scratch, converter or installed()))
+            return _onnx(source, recipe, dims, folder, bench)
+        return _convert(source, recipe, dims, folder, (bench, maker))
     except VariantError as error:
         raise VariantError(f"{recipe.name}: {error}") from error
     except runtime_errors() as error:
         raise VariantError(f"{recipe.name}: onnxruntime {converter_version()}: {runtime_words(error)}") from error
 
 
-def _convert(source: Inspection, recipe: Recipe, dims: Dims, folder: Path, tools: tuple[Path, Converter]) -> Built:
-    scratch, converter = tools
+def _convert(source: Inspection, recipe: Recipe, dims: Dims, folder: Path, tools: tuple[Bench, Converter]) -> Built:
+    bench, converter = tools
     path = source.model.path
-    if dims:
-        path = scratch / "model.onnx"
-        _save_changed(source, dims, path, os.link)
+    if recipe.steps:
+        path = bench.scratch / "model.onnx"
+        save_with_steps(source, dims, recipe.steps, path, bench)
+    elif dims:
+        path = bench.scratch / "model.onnx"
+        save_with_dims(source, dims, flat_names(source.external), path, os.link)
     target = folder / "model.ort"
-    save(saving_of(path, recipe, target), converter)
+    if recipe.nnapi_api is None:
+        save(saving_of(path, recipe, target), converter)
+    else:
+        save_aware(path, recipe, target, bench.scratch, converter)
     with target.open("rb") as stream:
         data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)  # a copy would be touched page by page
     file = read_ort(data)
@@ -97,39 +102,29 @@ def _convert(source: Inspection, recipe: Recipe, dims: Dims, folder: Path, tools
     )
 
 
-def saving_of(source: Path, recipe: Recipe, target: Path) -> Saving:
-    """The session that makes `recipe`'s ORT format: the settings of onnxruntime's own converter."""
-    level = recipe.level or OptimizationLevel.ALL
-    entries = {
-        "session.disable_prepacking": "1",  # for running, and nothing is run here
-        "session.save_model_format": "ORT",
-        "session.qdqisint8allowed": "1" if recipe.platform is TargetPlatform.ARM else "0",
-    }
-    if recipe.style is OptimizationStyle.RUNTIME:
-        entries["optimization.minimal_build_optimizations"] = "apply" if recipe.applied else "save"
-    nchwc = recipe.platform is TargetPlatform.AMD64
-    disabled = () if nchwc else _HOST_ONLY.get(level, ())
-    return Saving(source=source, target=target, level=_LEVELS[level], entries=entries, disabled=disabled)
-
-
-def _copy(source: Inspection, dims: Dims, folder: Path) -> Built:
-    """The source byte for byte where that will do: else with its dimensions fixed, or its external data flattened."""
+def _onnx(source: Inspection, recipe: Recipe, dims: Dims, folder: Path, bench: Bench) -> Built:
+    """The source byte for byte where that will do: else with its dimensions fixed, its external data flattened, its
+    steps done."""
     target = folder / f"model.{source.model.format.value}"
     names = flat_names(source.external)
-    digest = source.graph_digest
-    if dims or any(name != location for location, name in names.items()):
-        digest = _save_changed(source, dims, target, shutil.copyfile)
+    if recipe.steps:
+        made = save_with_steps(source, dims, recipe.steps, target, bench)
+        require_loadable(target, bench.custom_ops)
+    elif dims or any(name != location for location, name in names.items()):
+        made = save_with_dims(source, dims, names, target, shutil.copyfile)
     else:
         shutil.copyfile(source.model.path, target)
-        _bring_external(source, folder, shutil.copyfile)
+        bring_external(source, names, folder, shutil.copyfile)
+        files = (target.name, *names.values())
+        made = Changed(graph_digest=source.graph_digest, operators=source.operators, files=files)
     with target.open("rb") as stream:
         sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     return Built(
         main=target.name,
-        files=tuple((name, (folder / name).stat().st_size) for name in (target.name, *names.values())),
+        files=tuple((name, (folder / name).stat().st_size) for name in made.files),
         sha256=sha256,
-        graph_digest=digest,
-        operators_after=source.operators,
+        graph_digest=made.graph_digest,
+        operators_after=made.operators,
         ort_format=source.model.ort_format,
     )
 
@@ -145,28 +140,3 @@ def flat_names(locations: Sequence[str]) -> dict[str, str]:
         plain = _PLAIN_NAME.fullmatch(location) and not location.startswith(("model.", "external_"))
         names[location] = location if plain else f"external_{at}.bin"
     return names
-
-
-def _save_changed(source: Inspection, dims: Dims, target: Path, bring: Callable[[Path, Path], object]) -> str:
-    """Save the source as ONNX with `dims` in place and its external data beside it; the changed graph's digest."""
-    proto = parse(source.model.path.read_bytes())
-    fix_dims(proto, dims)
-    names = flat_names(source.external)
-    for tensor in outside_tensors(proto):
-        for entry in tensor.external_data:
-            if entry.key == "location":
-                entry.value = names[entry.value]
-    target.write_bytes(proto.SerializeToString(deterministic=True))
-    _bring_external(source, target.parent, bring)
-    return graph_digest(read_onnx(proto, target.parent), ModelFormat.ONNX, opsets_of(proto))
-
-
-def _bring_external(source: Inspection, folder: Path, bring: Callable[[Path, Path], object]) -> None:
-    home = source.model.path.resolve().parent
-    for location, name in flat_names(source.external).items():
-        try:
-            bring((home / location).resolve(), folder / name)
-        except OSError:
-            if bring is shutil.copyfile:
-                raise
-            shutil.copyfile(home / location, folder / name)  # another file system, or one without links

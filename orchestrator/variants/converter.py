@@ -37,6 +37,11 @@ def converter_version() -> str:
     return version("onnxruntime")
 
 
+def onnx_version() -> str:
+    """The installed onnx package's version, without importing it. Raises PackageNotFoundError."""
+    return version("onnx")
+
+
 def runtime() -> Any:
     """The onnxruntime module, quiet: what matters comes as exceptions, its warnings are of no use to a person here."""
     import onnxruntime  # noqa: PLC0415  a fifth of a second

@@ -16,13 +16,13 @@ from pathlib import Path
 
 from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle, OrtVersion
 from orchestrator.errors import Problem, UsageError, VariantError
-from orchestrator.variants.build import saving_of
 from orchestrator.variants.converter import Converter, installed
 from orchestrator.variants.naming import shown
 from orchestrator.variants.read_ort import read_ort_format
 from orchestrator.variants.recipe import Recipe
 from orchestrator.variants.rules import nearest, written_ort_format
 from orchestrator.variants.saving import HELLO_S, ask_python, save
+from orchestrator.variants.sessions import saving_of
 from orchestrator.variants.shelf import write_whole
 
 _OLDEST = OrtVersion(1, 8)

@@ -19,9 +19,8 @@ from orchestrator.variants.feeds import Feed, feeds_of
 from orchestrator.variants.graph import Graph, Port, count_operators, graph_digest
 from orchestrator.variants.naming import clean_name, shown
 from orchestrator.variants.recipe import Model, Tensor
-from orchestrator.variants.rules import require_readable
+from orchestrator.variants.rules import MAX_BYTES, require_readable
 
-MAX_PROTOBUF_BYTES = 2**31 - 1
 _SURE_OPSET, _SURE_IR = 22, 10
 """Every onnxruntime that this project installs (>= 1.21) takes these; above, it is asked."""
 _EXPORT_AGAIN = "export or copy the model again"
@@ -89,7 +88,7 @@ def _bytes_of(path: Path, where: str) -> bytes:
         size = path.stat().st_size
         if size == 0:
             raise UsageError(Problem(where, "the file is empty", _EXPORT_AGAIN))
-        if size > MAX_PROTOBUF_BYTES:
+        if size > MAX_BYTES:
             raise UsageError(Problem(where, "over 2 GB, no runtime loads it", "save its weights as external data"))
         return path.read_bytes()
     except (OSError, ValueError) as error:

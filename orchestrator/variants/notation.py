@@ -13,28 +13,41 @@ from orchestrator.variants.converter import Converter
 from orchestrator.variants.dims import Dims
 from orchestrator.variants.feeds import Feed, Role
 from orchestrator.variants.inspect import Inspection
-from orchestrator.variants.recipe import Model, Recipe, Tensor, Variant
+from orchestrator.variants.recipe import Calibration, Model, Recipe, Tensor, Variant
 
 Plain = dict[str, Any]
 
 
 def recipe_to_plain(recipe: Recipe) -> Plain:
-    """A recipe by its three words, and those that most don't have."""
-    words: Plain = {"format": recipe.format.value, "level": canonical(recipe.level), "style": canonical(recipe.style)}
+    """A recipe by its words; those that it does not have are left out, as identities are made of this."""
+    plain: Plain = {"format": recipe.format.value, "level": canonical(recipe.level), "style": canonical(recipe.style)}
     if recipe.platform is not None:
-        words["platform"] = recipe.platform.value
-    return {**words, "applied": True} if recipe.applied else words
+        plain["platform"] = recipe.platform.value
+    if recipe.applied:
+        plain["applied"] = True
+    if recipe.steps:
+        plain["steps"] = list(recipe.steps)
+    if recipe.nnapi_api is not None:
+        plain["nnapi_api"] = recipe.nnapi_api
+    if recipe.calibration is not None:
+        plain["calibration"] = canonical(recipe.calibration)
+    return plain
 
 
 def recipe_from_plain(data: Mapping[str, Any]) -> Recipe:
     """The inverse of `recipe_to_plain`."""
-    level, style, platform = data["level"], data["style"], data.get("platform")
+    level, style, platform, calibration = data["level"], data["style"], data.get("platform"), data.get("calibration")
     return Recipe(
         format=ModelFormat(data["format"]),
         level=None if level is None else OptimizationLevel(level),
         style=None if style is None else OptimizationStyle(style),
         platform=None if platform is None else TargetPlatform(platform),
         applied=bool(data.get("applied", False)),
+        steps=tuple(str(step) for step in data.get("steps", ())),
+        nnapi_api=data.get("nnapi_api"),
+        calibration=None
+        if calibration is None
+        else Calibration(digests=tuple(calibration["digests"]), random=bool(calibration["random"])),
     )
 
 

@@ -37,11 +37,27 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """What a quantization took its ranges from: input sets by digest; `random` where nobody gave real ones."""
+
+    digests: tuple[str, ...]
+    random: bool
+
+
+LEAST_API = 0
+"""In `Recipe.nnapi_api`: the least API level among the phones of the plan, put in before building."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """How a model becomes a variant. `.onnx` as it is has neither level nor style: `-o` acts on the phone.
 
     ORT format without level and style is a source that was `.ort` already: it is staged as it is, and nobody can say
     any more how it was optimized.
+
+    `steps` are changes made to the source before that, in order (`recipe_words` has the vocabulary). `nnapi_api`, with
+    level extended in fixed style: what NNAPI takes at that API level is left alone, so that extended acts on the rest.
+    `calibration` is put in before building, where a step quantizes.
     """
 
     format: ModelFormat
@@ -52,6 +68,9 @@ class Recipe:
     applied: bool = False
     """Runtime style as a phone's CPU would have it once loaded. Nobody is given this: it tells which kernels are needed
     (the converter's second conversion, `minimal_build_optimizations` = `apply`)."""
+    steps: tuple[str, ...] = ()
+    nnapi_api: int | None = None
+    calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
         if (self.level is None) != (self.style is None):
@@ -62,6 +81,11 @@ class Recipe:
             raise ValueError("only a conversion is for a platform")
         if self.applied and self.style is not OptimizationStyle.RUNTIME:
             raise ValueError("only saved runtime optimizations can be applied")
+        if self.format is ModelFormat.ORT and self.level is None and self.steps:
+            raise ValueError("an .ort as it is can't be changed")
+        aware = self.level is OptimizationLevel.EXTENDED and self.style is OptimizationStyle.FIXED
+        if self.nnapi_api is not None and not aware:
+            raise ValueError("NNAPI-aware is level extended in fixed style")
 
     @property
     def converts(self) -> bool:
@@ -69,12 +93,34 @@ class Recipe:
         return self.level is not None
 
     @property
-    def name(self) -> str:
-        """`onnx`, `basic`, `all runtime`, `all amd64`, `as is`: what a person calls it."""
+    def copies(self) -> bool:
+        """Whether the source is staged as it is."""
+        return not self.converts and not self.steps
+
+    @property
+    def base(self) -> str:
+        """The name without steps: `onnx`, `basic`, `all runtime`, `all amd64`, `nnapi-aware=29`, `as is`."""
         if self.level is None or self.style is None:
             return "onnx" if self.format is ModelFormat.ONNX else "as is"
-        words = [self.level.value, "runtime" if self.style is OptimizationStyle.RUNTIME else "", self.platform or ""]
+        level = self.level.value
+        if self.nnapi_api is not None:
+            level = "nnapi-aware" if self.nnapi_api == LEAST_API else f"nnapi-aware={self.nnapi_api}"
+        words = [level, "runtime" if self.style is OptimizationStyle.RUNTIME else "", self.platform or ""]
         return " ".join(filter(None, [*words, "(applied)" if self.applied else ""]))
+
+    @property
+    def name(self) -> str:
+        """What a person calls it: `basic`, `onnx+opset=15`, `all+qdq-u8s8(random)`.
+
+        The mark says that the ranges of a quantization come from made-up inputs; it is there once that is known.
+        """
+        mark = "(random)" if self.calibration is not None and self.calibration.random else ""
+        steps = (f"{step}{mark}" if step in QUANTIZING else step for step in self.steps)
+        return "+".join((self.base, *steps))
+
+
+QUANTIZING = ("qdq-u8u8", "qdq-u8s8")
+"""Steps that need a calibration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

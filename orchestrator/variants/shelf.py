@@ -31,7 +31,7 @@ from android_runner.ort import OrtVersion, TargetPlatform
 from orchestrator.digest import digest_of
 from orchestrator.errors import StoreError, UsageError, VariantError
 from orchestrator.variants import notation
-from orchestrator.variants.converter import Converter, installed
+from orchestrator.variants.converter import Converter, converter_version, installed, onnx_version
 from orchestrator.variants.crew import do_jobs
 from orchestrator.variants.dims import Dims, resolve_dims
 from orchestrator.variants.host_cpu import host_cpu
@@ -45,6 +45,8 @@ Result = Variant | VariantError
 
 RULES = 1
 """Counts up when the same recipe is built in another way."""
+STEP_RULES = 1
+"""Counts up when a step, or what NNAPI is left, changes."""
 _SETTLED_NS = 50_000_000
 """A file that changed less than this before it was read may change again within one tick of its clock."""
 _BAD_ENTRY = (OSError, ValueError, KeyError, TypeError)
@@ -53,18 +55,25 @@ _BAD_ENTRY = (OSError, ValueError, KeyError, TypeError)
 def variant_id_of(model: Model, recipe: Recipe, dims: Dims, converter: Converter | None = None) -> str:
     """The digest of what is asked. The converter counts where it has a part in it: not for a copy.
 
-    So does this host's CPU for `amd64`: what is saved then is laid out for it.
+    With steps, so do the installed onnx and onnxruntime, which do them; so does this host's CPU for `amd64`: what is
+    saved then is laid out for it.
     """
-    mark = (converter or installed()).mark if recipe.converts else ""
-    asked = [RULES, model.digest, notation.recipe_to_plain(recipe), dims, mark]
-    return digest_of([*asked, host_cpu()] if recipe.platform is TargetPlatform.AMD64 else asked)
+    mark = "" if recipe.copies else (converter or installed()).mark
+    asked: list[object] = [RULES, model.digest, notation.recipe_to_plain(recipe), dims, mark]
+    if recipe.steps or recipe.nnapi_api is not None:
+        asked += [STEP_RULES, converter_version(), onnx_version()]
+    if recipe.platform is TargetPlatform.AMD64:
+        asked.append(host_cpu())
+    return digest_of(asked)
 
 
 class Shelf:
     """The folder of built variants. Any number of processes may use it at once."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, inputs: Path | None = None) -> None:
+        """`inputs` is where input sets are kept, which quantizations calibrate on; as in a home, beside the shelf."""
         self.root = root
+        self.inputs = inputs or root.parent / "inputs"
 
     def inspect(self, path: Path, reader: OrtVersion | None = None) -> Inspection:
         """`inspect.inspect_model`, remembered by the file's path, size, times and inode. Raises UsageError, OSError."""
@@ -220,6 +229,11 @@ def _of_model(result: Result, model: Model) -> Result:
     return result if isinstance(result, VariantError) else replace(result, model=model)
 
 
+def samples_of(recipe: Recipe) -> tuple[str, ...]:
+    """The input sets that a recipe calibrates on, by digest."""
+    return recipe.calibration.digests if recipe.calibration is not None else ()
+
+
 def _resolved(model: Model, recipe: Recipe, dims: Dims) -> Request | VariantError:
     try:
         return model, recipe, resolve_dims(model, dict(dims))
@@ -242,6 +256,7 @@ def _built(
             "recipe": notation.recipe_to_plain(recipe),
             "dims": notation.dims_to_plain(dims),
             "converter": notation.converter_to_plain(converter),
+            "samples": [os.fspath((shelf.inputs / one).absolute()) for one in samples_of(recipe)],
         }
         for variant_id in order
         for model, recipe, dims in (missing[variant_id],)

@@ -64,7 +64,8 @@ def do(job: Mapping[str, Any]) -> None:
     if source.model.digest != job["digest"]:
         raise VariantError(f"{source.model.name} has changed since it was read")
     converter = notation.converter_from_plain(job["converter"])
-    if recipe.converts and not converter.python and runtime().__version__ != converter_version():
+    on_our_own = recipe.steps or (recipe.converts and not converter.python)
+    if on_our_own and runtime().__version__ != converter_version():
         raise VariantError(
             f"onnxruntime says {runtime().__version__}, its package {converter_version()}: install again"
         )
@@ -74,8 +75,9 @@ def do(job: Mapping[str, Any]) -> None:
             return
         for name in ("files", "scratch"):
             (work / name).mkdir()
+        samples = tuple(map(Path, job.get("samples", ())))
         started_s = time.monotonic()
-        built = build(source, recipe, dims, work / "files", work / "scratch", converter)
+        built = build(source, recipe, dims, work / "files", work / "scratch", converter, samples)
         entry = {
             "variant_id": variant_id,
             "model_digest": source.model.digest,
@@ -83,7 +85,7 @@ def do(job: Mapping[str, Any]) -> None:
             "model_path": str(source.model.path),
             "recipe": notation.recipe_to_plain(recipe),
             "dims": notation.dims_to_plain(dims),
-            "converter_version": converter.version if recipe.converts else "",
+            "converter_version": "" if recipe.copies else converter.version,
             "operators_before": canonical(source.operators),
             "build_ms": round((time.monotonic() - started_s) * 1000),
             "external": [
