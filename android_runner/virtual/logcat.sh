@@ -56,6 +56,9 @@ while :; do
     got=$rest${got%.}
     rest=${got##*"$newline"}
     got=${got%"$rest"}
-    [ -z "$got" ] || printf '%s' "$got" | chosen
+    # a here-document, as an argument may not be as long as a chunk of log
+    [ -z "$got" ] || chosen <<END
+${got%"$newline"}
+END
     sleep 0.1
 done

@@ -33,10 +33,27 @@ from orchestrator.variants.recipe import Variant
 from orchestrator.variants.shelf import Shelf
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A run's name and the seed of its order; its phones are claimed."""
+
+    run_id: str
+    seed: int
+
+
+def name_and_claim(wish: Wish, phones: Sequence[Phone], site: Site) -> Named:
+    """Name a run and claim its phones, before anything is put on them. Raises UsageError when one is busy."""
+    seed = wish.plan.seed if wish.plan.seed is not None else secrets.randbelow(2**31)
+    run_id = site.ledger.new_run_name(wish.name, site.clock.now(), seed)
+    claim(phones, run_id)
+    return Named(run_id, seed)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
     """A run before it begins: what is asked for, built, and able to take it. `command` is how to ask again."""
 
+    named: Named
     wish: Wish
     workshop: Workshop
     tool: Tool
@@ -55,15 +72,9 @@ def prepared(wish: Wish, facts: Sequence[PhoneFacts], home: Home, reader: OrtVer
 
 
 def begin(ready: Ready, site: Site) -> Farm:
-    """Claim the phones, write the whole plan down, and set the farm up.
-
-    Raises UsageError when a phone is busy, or when nothing is left to measure.
-    """
-    plan = ready.wish.plan
-    seed = plan.seed if plan.seed is not None else secrets.randbelow(2**31)
-    run_id = site.ledger.new_run_name(ready.wish.name, site.clock.now(), seed)
-    claim([phone for phone, _ in ready.phones], run_id)
-    contents, kept = _contents(ready, run_id, seed, site)
+    """Write the whole plan down, and set the farm up. Raises UsageError when nothing is left to measure."""
+    run_id = ready.named.run_id
+    contents, kept = _contents(ready, site)
     site.ledger.add_run(contents)
     materials = Materials(
         run_id=run_id,
@@ -82,8 +93,8 @@ def _built(workshop: Workshop) -> dict[str, Variant]:
     return {one.variant_id: one for one in workshop.variants.values() if isinstance(one, Variant)}
 
 
-def _contents(ready: Ready, run_id: str, seed: int, site: Site) -> tuple[RunContents, Kept]:
-    plan = ready.wish.plan
+def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept]:
+    plan, run_id, seed = ready.wish.plan, ready.named.run_id, ready.named.seed
     on_phones = [OnPhone(facts=phone.facts, capabilities=can) for phone, can in ready.phones if phone.facts]
     expansions = expand_all(ready.wish, ready.workshop, ready.tool, on_phones)
     if not any(one.cases for one in expansions.values()):

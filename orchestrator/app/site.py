@@ -14,7 +14,7 @@ from android_runner.deadline import Clock, Deadline, SystemClock
 from android_runner.errors import BinaryUnusable, Blame, PhoneFull, RunnerError
 from android_runner.facts import PhoneFacts
 from android_runner.phone.listing import script_digest, script_source
-from android_runner.staging import StageFile, StageUnit, stage
+from android_runner.staging import StageFile, StageUnit, stage, staged_dir
 from orchestrator.app.binary import Tool, dialect_of, given_tool, stand_in
 from orchestrator.app.phones import Phone
 from orchestrator.app.prepare import unreadable
@@ -22,7 +22,7 @@ from orchestrator.app.wish import Kept, Wish
 from orchestrator.digest import digest_of
 from orchestrator.errors import NoUsableDevice, Problem, UsageError
 from orchestrator.farm.blocks import Rules
-from orchestrator.farm.kit import BINARY_NAME, SCRIPT_NAME, LaneKit, Materials, staged
+from orchestrator.farm.kit import BINARY_NAME, SCRIPT_NAME, LaneKit, Materials
 from orchestrator.farm.lane import Lane
 from orchestrator.farm.loop import Farm, Tally, Watcher
 from orchestrator.farm.protocol import Planned
@@ -113,7 +113,7 @@ def capabilities_of(phone: Phone, tool: Tool, ledger: Ledger, keep: Collection[s
     device = phone.source()
     deadline = Deadline.after(PROBE_S)
     stage(device, [tool.unit], deadline=deadline, keep=keep)
-    folder = staged(tool.unit)
+    folder = staged_dir(tool.unit.digest)
     found = probe(device, folder / BINARY_NAME, folder, deadline=deadline).with_ort_version(tool.ort_version)
     ledger.save_capabilities(phone.label, tool.unit.digest, found.to_json())
     return found

@@ -10,7 +10,7 @@ from types import FrameType
 
 import typer
 
-from orchestrator.app.beginning import Ready, begin, prepared
+from orchestrator.app.beginning import Ready, begin, name_and_claim, prepared
 from orchestrator.app.estimate import estimate
 from orchestrator.app.phones import chosen_phones
 from orchestrator.app.prepare import OnPhone, expand_all
@@ -22,7 +22,7 @@ from orchestrator.cli.progress import Progress
 from orchestrator.errors import ExitCode
 from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
-from orchestrator.report.numbers import plural
+from orchestrator.report.numbers import plural, span
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunState
 
@@ -59,7 +59,7 @@ def go(  # noqa: PLR0913 - the options of one command
     cost = estimate(wish, workshop, tool, expansions, shared)
     say(
         f"{plural(len(phones), 'phone')} · {plural(cost.trials, 'trial')} · "
-        f"{'at most' if cost.at_most else 'about'} {_duration(cost.seconds_s)} · "
+        f"{'at most' if cost.at_most else 'about'} {span(cost.seconds_s)} · "
         f"at most {cost.bytes_a_phone / 1e6:.0f} MB to each phone"
     )
     if cost.seconds_s > ASK_ABOVE_S and not yes and sys.stdin.isatty():
@@ -70,8 +70,9 @@ def go(  # noqa: PLR0913 - the options of one command
         site = Site(
             home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots, verify_staged=verify
         )
+        named = name_and_claim(wish, phones, site)
         able = able_phones(phones, tool, site)
-        ready = Ready(wish=wish, workshop=workshop, tool=tool, phones=able, command=command)
+        ready = Ready(named=named, wish=wish, workshop=workshop, tool=tool, phones=able, command=command)
         farm = begin(ready, site)
         drive(home, farm.run_id)
         return _follow(farm, site, progress, strict=strict, all_tables=all_tables)
@@ -105,9 +106,11 @@ def _newest_unfinished(ledger: Ledger) -> str:
 def _follow(farm: Farm, site: Site, progress: Progress, *, strict: bool, all_tables: bool) -> int:
     say(f"run {farm.run_id}")
     progress.begin(site.ledger.contents(farm.run_id))
-    with _interrupts(farm):
-        tally = carry_on(farm, site)
-    progress.end()
+    try:
+        with _interrupts(farm):
+            tally = carry_on(farm, site)
+    finally:
+        progress.end()
     if farm.left:
         for lane in farm.lanes.values():
             say(f"still running on {lane.kit.phone}: orch resume {farm.run_id}, or orch cancel {farm.run_id}")
@@ -152,9 +155,3 @@ def _interrupts(farm: Farm) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _duration(seconds_s: float) -> str:
-    if seconds_s < 90:
-        return f"{seconds_s:.0f} s"
-    return f"{seconds_s / 60:.0f} min" if seconds_s < 5400 else f"{seconds_s / 3600:.1f} h"

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from android_runner.assignment import LOG_TAG
-from android_runner.block import ORCH_DIR, TrialTask
+from android_runner.block import TrialTask
 from android_runner.capabilities import Capabilities
-from android_runner.device import Device, PhonePath
+from android_runner.device import Device
 from android_runner.errors import RunnerError
 from android_runner.facts import PhoneFacts
 from android_runner.invocation import Invocation, argv
 from android_runner.ort import ModelFormat, OptimizationStyle
-from android_runner.staging import StageFile, StageUnit
+from android_runner.staging import StageFile, StageUnit, staged_dir
 from orchestrator.digest import digest_of
 from orchestrator.farm.protocol import Work
 from orchestrator.outcome import Failed
@@ -58,11 +58,6 @@ class LaneKit:
     verify_staged: bool = False
 
 
-def staged(unit: StageUnit) -> PhonePath:
-    """Where a unit lies on the phone."""
-    return ORCH_DIR / "staged" / unit.digest
-
-
 def model_unit(case: Case, materials: Materials) -> StageUnit:
     """A variant with its inputs as perf_test wants them: the model alone beside one data set."""
     variant = materials.variants[case.variant_id]
@@ -96,8 +91,8 @@ def task_of(index: int, work: Work, kit: LaneKit) -> TrialTask:
     variant = kit.materials.variants[case.variant_id]
     timed, introspects = work.purpose is Purpose.TIME, work.purpose is Purpose.INTROSPECT
     call = Invocation(
-        binary=staged(kit.materials.binary) / BINARY_NAME,
-        model=staged(unit) / f"model.{variant.recipe.format.value}",
+        binary=staged_dir(kit.materials.binary.digest) / BINARY_NAME,
+        model=staged_dir(unit.digest) / f"model.{variant.recipe.format.value}",
         settings=case.settings,
         iterations=work.iterations,
         seconds=None,
@@ -114,7 +109,7 @@ def task_of(index: int, work: Work, kit: LaneKit) -> TrialTask:
         task_id=task_id(index, work),
         argv=command,
         deadline_s=deadline_s(expected_s),
-        env={"LD_LIBRARY_PATH": staged(kit.materials.binary)},
+        env={"LD_LIBRARY_PATH": staged_dir(kit.materials.binary.digest)},
         log_tags=(LOG_TAG,) if introspects else (),
     )
 

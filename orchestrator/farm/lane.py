@@ -19,9 +19,9 @@ from android_runner.device import Device
 from android_runner.errors import HostileAnswer, LinkError, LinkRefused, RunnerError, SettingRefused
 from android_runner.lease import take_lease
 from android_runner.run import BlockControl, Pace, clean_block, follow_block, start_block, sweep
-from android_runner.staging import stage
+from android_runner.staging import stage, staged_dir
 from orchestrator.farm.attempts import Placed, attempt_of
-from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, failed, staged, task_of, units_for
+from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, failed, task_of, units_for
 from orchestrator.farm.messages import BlockOrder, BlockOutcome, BlockStored, LaneBroken, Report, Staged, TrialSeen
 from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneUp, WorkEnded
 from orchestrator.outcome import Failed
@@ -157,7 +157,7 @@ class Lane:
             start_block(
                 device,
                 block,
-                staged(kit.materials.script) / SCRIPT_NAME,
+                staged_dir(kit.materials.script.digest) / SCRIPT_NAME,
                 deadline=Deadline.after(START_DEADLINE_S, self.clock),
             )
         ahead = self._stage_ahead(order)

@@ -99,6 +99,10 @@ def choose(expressions: Sequence[Expression], candidates: Sequence[Candidate]) -
 
 
 def _matches(expression: Expression, candidate: Candidate) -> bool:
+    """Terms about phones at large mean real ones; a virtual phone is chosen by its name alone."""
+    virtual = candidate.facts is not None and candidate.facts.virtual
+    if virtual and not set(candidate.names()) & set(expression.terms):
+        return False
     return all(
         not _holds(term[1:], candidate) if term.startswith("!") else _holds(term, candidate)
         for term in expression.terms
@@ -107,7 +111,7 @@ def _matches(expression: Expression, candidate: Candidate) -> bool:
 
 def _holds(term: str, candidate: Candidate) -> bool:
     if term == "all":
-        return candidate.facts is None or not candidate.facts.virtual
+        return True
     if (api := _API.fullmatch(term)) is not None:
         if candidate.facts is None:
             return False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -50,6 +51,7 @@ class RunFrames:
         self._ledger = ledger
         self._evidence = evidence
         self.run_id = run_id
+        self._graphs: dict[str, Graph] = {}
 
     @cached_property
     def _contents(self) -> RunContents:
@@ -155,20 +157,18 @@ class RunFrames:
 
     @cached_property
     def _claim_graphs(self) -> dict[str, Graph]:
-        """The graphs that the run kept, by variant id; twins share one."""
-        by_digest: dict[str, Graph] = {}
+        """The graphs that the run kept, by variant id; twins share one. One that can't be read costs its prediction."""
         found: dict[str, Graph] = {}
         for variant in self._contents.variants:
-            digest = variant.claim_graph
-            if not digest:
-                continue
-            if digest not in by_digest:
-                try:
-                    by_digest[digest] = graph_from_text(self._evidence.read(digest, MAX_CLAIM_GRAPH_BYTES))
-                except ValueError as error:
-                    raise StoreError(f"variant {variant.recipe} of {variant.model_name}: {error}") from error
-            found[variant.variant_id] = by_digest[digest]
+            if variant.claim_graph:
+                with suppress(ValueError, StoreError):
+                    found[variant.variant_id] = self._claim_graph(variant.claim_graph)
         return found
+
+    def _claim_graph(self, digest: str) -> Graph:
+        if digest not in self._graphs:
+            self._graphs[digest] = graph_from_text(self._evidence.read(digest, MAX_CLAIM_GRAPH_BYTES))
+        return self._graphs[digest]
 
     @cached_property
     def placements(self) -> pd.DataFrame:
