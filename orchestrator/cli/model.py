@@ -1,4 +1,4 @@
-"""`orch model build` and `orch model check`."""
+"""`orch model build`, `check` and `ship`."""
 
 from __future__ import annotations
 

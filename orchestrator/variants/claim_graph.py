@@ -16,7 +16,7 @@ from android_runner.nnapi.shapes import expose_all, name_graphs, types_of
 from android_runner.ort import ModelFormat
 from orchestrator.errors import VariantError
 from orchestrator.variants.converter import converter_version, runtime, runtime_errors, runtime_words
-from orchestrator.variants.read_onnx import outside_tensors
+from orchestrator.variants.read_onnx import bring_inside
 
 MAX_BYTES = 2**31 - 2**20
 """What a protobuf message may have, and some room for names."""
@@ -52,17 +52,11 @@ def plain_model(path: Path, format_: ModelFormat) -> Any:
 def graph_of_plain(model: Any, path: Path) -> Graph:
     """The graph of a `plain_model`; `path` is the file that it was made of.
 
-    Raises as `plain_model` does, and ValueError where data that lies outside can't be had.
+    Raises as `plain_model` does.
     """
-    import onnx  # noqa: PLC0415 - a third of a second
-
     whole = type(model)()
     whole.CopyFrom(model)
-    if any(True for _ in outside_tensors(whole)):
-        try:
-            onnx.load_external_data_for_model(whole, str(path.resolve().parent))
-        except onnx.checker.ValidationError as error:
-            raise ValueError(f"external data: {error}") from error
+    bring_inside(whole, path.resolve().parent)
     expose_all(whole)
     if whole.ByteSize() >= MAX_BYTES:
         raise VariantError(f"{path.name}: {whole.ByteSize()} bytes; NNAPI's claim is told of models below 2 GB only")

@@ -25,7 +25,7 @@ from orchestrator.variants.checks.facts import Arm, Dims, Measured
 from orchestrator.variants.facts_of_model import save_changed
 from orchestrator.variants.inputs import inputs_for
 from orchestrator.variants.inspect import Inspection
-from orchestrator.variants.read_onnx import fix_dims
+from orchestrator.variants.read_onnx import bring_inside, fix_dims
 
 ROUNDS = 15
 ROUND_S = 0.05
@@ -71,19 +71,18 @@ def _models(path: Path, source: Inspection, dims: Dims, folder: Path) -> dict[st
 
 
 def flush(proto: Any, folder: Path) -> int:
-    """Put zeros in place of subnormal elements in the float32 initializers of the main graph, also where they lie
-    outside the file (they come inside then); how many there were."""
-    import numpy as np  # noqa: PLC0415
-    from onnx import external_data_helper, numpy_helper  # noqa: PLC0415
+    """Put zeros in place of subnormal elements in the float32 initializers of the main graph; how many there were.
 
+    What lies outside the file, in `folder`, comes inside.
+    """
+    import numpy as np  # noqa: PLC0415
+    from onnx import numpy_helper  # noqa: PLC0415
+
+    bring_inside(proto, folder)
     count = 0
     for tensor in proto.graph.initializer:
         if tensor.data_type != 1:
             continue
-        if tensor.data_location == 1:
-            external_data_helper.load_external_data_for_tensor(tensor, str(folder))
-            tensor.data_location = 0
-            del tensor.external_data[:]
         values = numpy_helper.to_array(tensor)
         small = (np.abs(values) < 2.0**-126) & (values != 0)
         found = int(np.count_nonzero(small))

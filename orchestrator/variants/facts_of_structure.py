@@ -12,6 +12,10 @@ from orchestrator.variants.naming import shown
 
 _FLOAT16, _BFLOAT16 = 10, 16
 _TO_NHWC, _TO_NCHW = (0, 2, 3, 1), (0, 3, 1, 2)
+_IMAGE_OPERATORS = frozenset((
+    "AveragePool", "Conv", "ConvTranspose", "DepthToSpace", "GlobalAveragePool", "GlobalMaxPool", "MaxPool", "Resize",
+    "SpaceToDepth", "Upsample", "QLinearConv", "FusedConv",
+))  # fmt: skip
 _KNOWN_DOMAINS = frozenset((
     "", "ai.onnx", "ai.onnx.ml", "ai.onnx.training", "ai.onnx.preview", "ai.onnx.preview.training", "com.microsoft",
     "com.microsoft.nchwc", "com.microsoft.experimental", "com.ms.internal.nhwc", "org.pytorch.aten",
@@ -88,7 +92,12 @@ def labels_of(model: Any) -> tuple[str, ...]:
 
 
 def layout_moves(model: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Transposes between NCHW and NHWC in the main graph, and those of them at its inputs and outputs."""
+    """Transposes between NCHW and NHWC in the main graph, and those of them at its inputs and outputs.
+
+    Only where the graph has operators that work on images: attention turns its axes in the same way.
+    """
+    if _IMAGE_OPERATORS.isdisjoint(node.op_type for node in model.graph.node):
+        return (), ()
     given = {value.name for value in model.graph.input}
     asked = {value.name for value in model.graph.output}
     every, border = [], []

@@ -60,6 +60,21 @@ def outside_tensors(proto: Any) -> Iterator[Any]:
     return (tensor for tensor in _tensors(proto.graph) if tensor.data_location == _EXTERNAL)
 
 
+def bring_inside(proto: Any, folder: Path) -> None:
+    """Put what lies outside into the model. onnx's own function refuses files that have a second link, as files of
+    builds have here. Raises OSError, ValueError where data is cut off."""
+    for tensor in list(outside_tensors(proto)):
+        item = _external(tensor)
+        with (folder / item.location).open("rb") as stream:
+            stream.seek(item.offset)
+            data = stream.read(-1 if item.length is None else item.length)
+        if item.length is not None and len(data) < item.length:
+            raise ValueError(f"external data of {shown(tensor.name)} is cut off")
+        tensor.raw_data = data
+        tensor.ClearField("external_data")
+        tensor.ClearField("data_location")
+
+
 def fix_dims(proto: Any, dims: Sequence[tuple[str, int]]) -> None:
     """Put numbers in place of dynamic dimensions, in the whole graph for named ones, in the inputs for `INPUT.AXIS`."""
     numbers = dict(dims)

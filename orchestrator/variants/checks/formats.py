@@ -143,8 +143,8 @@ def _versions(facts: ModelFacts, target: OrtVersion) -> Iterator[Finding]:
                 f"onnxruntime {facts.converter} here writes ORT format {written}, binaries of {target} read "
                 f"{_listed(readable_ort_formats(target))}: of its variants only `onnx` can be used"
             ),
-            remedy=f"install onnxruntime {target.major}.{target.minor} as converter",
-            command=build_command(facts.source, "onnx", (), facts.dims),
+            remedy=f"register a Python that has onnxruntime {target.major}.{target.minor}, which then converts",
+            command="orch model converters add PYTHON",
             threads=threads,
         )
 

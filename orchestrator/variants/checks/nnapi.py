@@ -77,7 +77,10 @@ def _left(cause: str, facts: ModelFacts, graph: Graph, refusals: list[Refusal]) 
     nodes = [graph.nodes[one.node] for one in refusals]
     count, places = bounded(map(place, nodes))
     severity, text, remedy, steps, threads = _TEXTS.get(cause, (Severity.COSTS, "", "", (), ()))
-    if not text:
+    if cause == "nnapi-no-builder":
+        text = "NNAPI's execution provider does not know them"
+        severity, remedy, threads = _rest(cause)
+    elif not text:
         reasons = list(dict.fromkeys(one.reason for one in refusals))
         more = [f"{len(reasons) - _MANY_REASONS} more reasons"] if len(reasons) > _MANY_REASONS else []
         text = "; ".join([*reasons[:_MANY_REASONS], *more])

@@ -25,6 +25,15 @@ _BLIND = {
     "int8-activations": "types: int8 activations pass",
     "fp16-tensors": "types: half precision passes",
     "external-data": "weights outside the file",
+    "nnapi-rank": "ranks",
+    "nnapi-attribute": "attributes",
+    "nnapi-constant-input": "inputs that must be constants",
+    "nnapi-quantization": "which operators are taken quantized",
+    "nnapi-type": "types",
+    "nnapi-shape": "shapes that don't fit",
+    "nnapi-stop-op": "operators that end what NNAPI gets",
+    "nnapi-lone-node": "lone copies",
+    "subgraphs": "that graphs within nodes stay on the CPU",
 }
 """What onnxruntime's checker does not look at, by finding."""
 
@@ -84,18 +93,18 @@ def _disagreement(
     theirs = [one for one in answers if one.provider == "NNAPI"]
     if not theirs or usable is None:
         return
+    row = usable.highest
     best = theirs[-1] if has_fixed else theirs[0]
     if theirs[0].problem:
         said = f"does not answer ({theirs[0].problem})"
         why = "it needs onnx's shape inference, which stops at operators that are not ONNX's"
-    elif best.answer == usable.answer:
+    elif (best.partitions, best.nodes_taken, best.nodes) == (row.partitions, row.nodes_taken, row.nodes):
         return
     else:
         said = f"says {best.answer} ({counted(best.partitions, 'piece')}, {best.nodes_taken} of {best.nodes} nodes)"
         blind = [_BLIND[one.id] for one in findings if one.id in _BLIND]
-        unseen = "; ".join(blind) or "attributes, ranks and constants"
+        unseen = "; ".join(blind) or "all that the provider does"
         why = f"it looks at operators and fixed shapes only, not at {unseen}"
-    row = usable.highest
     yield Finding(
         id="ort-checker-differs",
         severity=Severity.NOTE,

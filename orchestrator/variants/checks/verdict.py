@@ -47,7 +47,9 @@ def verdict(facts: ModelFacts, usable: Usability | None, findings: Sequence[Find
     if usable.answer == "MAYBE":
         text = f"NNAPI may pay: it {_takes(usable)}. Measure it beside the CPU before you decide."
         return Verdict(word="ready", text=text, command=_measure(facts, "nnapi"))
-    text = f"A model for the CPU: NNAPI {_takes(usable)}, and nothing here mends that."
+    text = f"A model for the CPU: NNAPI {_takes(usable)}, and no recipe mends that."
+    if usable.highest.partitions:
+        return Verdict(word="cpu", text=f"{text} Measure both to be sure.", command=_measure(facts, "quick"))
     return Verdict(word="cpu", text=text, command=_measure(facts, "cpu"))
 
 

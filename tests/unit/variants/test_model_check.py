@@ -202,6 +202,13 @@ def test_weights_outside_are_looked_at_too(tmp_path: Path) -> None:
     assert the(report_of(path, tmp_path), "denormal-weights").reason.startswith("2 of 81 ")
 
 
+def test_open_dimensions_beside_external_data(tmp_path: Path) -> None:
+    model = check_nets.chain("Relu", shape=("n", 3, 8, 8))
+    report = report_of(nets.save_external(model, tmp_path / "net.onnx"), tmp_path, n=1)
+    assert report.fixed is not None
+    assert report.fixed.highest.nodes_taken == 1  # the Conv's weight lies outside
+
+
 def test_half_precision_is_not_taken_though_the_cpu_gets_casts(tmp_path: Path) -> None:
     """onnxruntime puts Casts to float32 around each operator; NNAPI is asked before that."""
     report = report_of(check_nets.half(), tmp_path)
