@@ -14,6 +14,7 @@ from android_runner.ort import ExecutionProvider, OrtVersion
 from android_runner.phone.listing import script_digest
 from orchestrator import __version__
 from orchestrator.app.binary import Tool
+from orchestrator.app.comparing import pairs_of
 from orchestrator.app.phones import Phone, claim
 from orchestrator.app.prepare import ANY_API, OnPhone, Workshop, expand_all, prepare
 from orchestrator.app.site import Site, farm_for, script_unit
@@ -29,8 +30,10 @@ from orchestrator.plan.order import trials_of
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.records import PhoneRecord, RunContents, RunRecord, VariantRecord
 from orchestrator.variants.claim_shelf import claim_graphs
+from orchestrator.variants.numerics_shelf import known_numerics
 from orchestrator.variants.recipe import Variant
 from orchestrator.variants.shelf import Shelf
+from orchestrator.variants.tolerance import Numerics
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +116,11 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept]:
     )
     built = _built(ready.workshop)
     graphs = _claim_graphs(cases, built, site.home)
+    known = known_numerics(pairs_of(built.values(), ready.workshop), Shelf(site.home.shelf))
     contents = RunContents(
         run=_run_record(ready, run_id, kept, site),
         phones=tuple(_phone_record(phone) for phone, _ in ready.phones),
-        variants=tuple(variant_record(variant, graphs.get(one, "")) for one, variant in built.items()),
+        variants=tuple(variant_record(variant, graphs.get(one, ""), known.get(one)) for one, variant in built.items()),
         cases=cases,
         trials=tuple(
             trial
@@ -172,8 +176,8 @@ def _claim_graphs(cases: Sequence[Case], built: Mapping[str, Variant], home: Hom
     return {one: evidence.keep_bytes(text.encode()) for one, text in found.items() if isinstance(text, str)}
 
 
-def variant_record(variant: Variant, claim_graph: str = "") -> VariantRecord:
-    """A variant as the ledger keeps it; `claim_graph` is evidence."""
+def variant_record(variant: Variant, claim_graph: str = "", numerics: Numerics | None = None) -> VariantRecord:
+    """A variant as the ledger keeps it; `claim_graph` is evidence, `numerics` what is known before the run."""
     return VariantRecord(
         variant_id=variant.variant_id,
         model_name=variant.model.name,
@@ -189,4 +193,5 @@ def variant_record(variant: Variant, claim_graph: str = "") -> VariantRecord:
         nodes_before=variant.operators_before,
         nodes_after=variant.operators_after,
         claim_graph=claim_graph,
+        numerics=numerics,
     )

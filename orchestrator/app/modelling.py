@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from orchestrator.app.prepare import prepare
+from orchestrator.app.comparing import pairs_of
+from orchestrator.app.prepare import Workshop, prepare
 from orchestrator.app.wish import RunOptions, wish_of
 from orchestrator.errors import Problem, UsageError
 from orchestrator.home import Home
 from orchestrator.plan.cells import Cell
 from orchestrator.report.summary import VariantRow
+from orchestrator.variants.numerics_shelf import known_numerics, numerics_of
 from orchestrator.variants.recipe import Recipe, Variant
 from orchestrator.variants.recipe_words import BASE_NAMES, parse_recipe
+from orchestrator.variants.shelf import Shelf
+from orchestrator.variants.tolerance import Numerics, problem, verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A variant as a person reads it; `reason` says why there is none."""
+    """A variant as a person reads it; `reason` says why there is none, `numerics` how far it is from its source, where
+    that is known."""
 
     model: str
     recipe: str
     variant: Variant | None
     reason: str
+    numerics: Numerics | None = None
 
     def as_row(self, others: Sequence[Made]) -> VariantRow:
         """The variant as reports show it, with its twins among `others`. Only where there is one."""
@@ -44,6 +52,7 @@ class Made:
             nodes_before=one.operators_before,
             nodes_after=one.operators_after,
             twins=tuple(twins),
+            **_numerics_fields(self.numerics),
         )
 
     def as_dict(self) -> dict[str, object]:
@@ -62,41 +71,64 @@ class Made:
                 "nodes_before": dict(one.operators_before),
                 "nodes_after": dict(one.operators_after),
             }
+        if self.numerics is not None:
+            fields |= _numerics_fields(self.numerics)
+            fields["outputs"] = [asdict(error) for error in self.numerics.outputs]
         return fields
+
+
+def _numerics_fields(numerics: Numerics | None) -> dict[str, Any]:
+    """What a `VariantRow` says of them."""
+    if numerics is None:
+        return {}
+    return {
+        "verdict": verdict(numerics).value,
+        "verdict_reason": numerics.unknown or problem(numerics),
+        "precision": numerics.precision.value,
+        "error": numerics.share,
+        "cosine": numerics.cosine,
+        "top1_same": numerics.top1_same,
+    }
 
 
 def _same(one: Variant, other: Variant) -> bool:
     return (one.graph_digest, one.recipe.format) == (other.graph_digest, other.recipe.format)
 
 
-def build_all(
-    things: Sequence[str],
-    recipes: Sequence[str],
-    dims: Sequence[str],
-    home: Home,
-    converter: str = "",
-    inputs: str = "",
-) -> list[Made]:
-    """Build the recipes (default: every level and style) of the models. `inputs`: a folder to calibrate on.
+def build_all(asked: RunOptions, recipes: Sequence[str], home: Home, *, check: bool = False) -> list[Made]:
+    """Build the recipes (default: every level and style) of the models; of `asked` only what is about models counts.
 
-    Raises UsageError with every problem.
+    With `check` each variant and its source are run on the model's inputs and held side by side; else what is known
+    already is told. Raises UsageError with every problem.
     """
-    asked = _parsed(recipes or BASE_NAMES)
-    wish = wish_of(RunOptions(things=tuple(things), dim=tuple(dims), converter=converter, inputs=inputs))
-    if any(thing.endswith(".toml") for thing in things):
+    wanted = _parsed(recipes or BASE_NAMES)
+    wish = wish_of(asked)
+    if any(thing.endswith(".toml") for thing in asked.things):
         raise UsageError(Problem("arguments", "a plan is not a model", "give MODEL.onnx or a folder"))
     plain = wish.cells(1, None)[0].settings
-    workshop = prepare(wish, [Cell(recipe, plain) for recipe in asked], home)
+    workshop = prepare(wish, [Cell(recipe, plain) for recipe in wanted], home)
+    numerics = _numerics(workshop, Shelf(home.shelf), check)
     made = []
     for model, _ in workshop.models:
-        for recipe in asked:
+        for recipe in wanted:
             one = workshop.variant_of(model, recipe)
             built = one if isinstance(one, Variant) else None
-            name = recipe.name if built is None else built.recipe.name
             made.append(
-                Made(model=model.name, recipe=name, variant=built, reason="" if built is not None else str(one))
+                Made(
+                    model=model.name,
+                    recipe=recipe.name if built is None else built.recipe.name,
+                    variant=built,
+                    reason="" if built is not None else str(one),
+                    numerics=None if built is None else numerics.get(built.variant_id),
+                )
             )
     return made
+
+
+def _numerics(workshop: Workshop, shelf: Shelf, check: bool) -> dict[str, Numerics]:
+    built = [one for one in workshop.variants.values() if isinstance(one, Variant)]
+    pairs = pairs_of(built, workshop)
+    return dict(numerics_of(pairs, shelf, processes=os.cpu_count() or 1)) if check else known_numerics(pairs, shelf)
 
 
 def _parsed(names: Sequence[str]) -> list[Recipe]:

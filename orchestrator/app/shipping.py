@@ -15,6 +15,7 @@ from android_runner.ort import REPLAY_KEY, ModelFormat, OptimizationLevel, Optim
 from orchestrator import __version__
 from orchestrator.app.modelling import Made, build_all
 from orchestrator.app.reduced import counted, why_lacking
+from orchestrator.app.wish import RunOptions
 from orchestrator.digest import digest_of_file
 from orchestrator.errors import Problem, UsageError, VariantError
 from orchestrator.home import Home
@@ -55,7 +56,8 @@ def ship(order: ShipOrder, home: Home) -> Shipped:
 
     Raises UsageError for a variant that can't be built or that the build's configuration has not the kernels for.
     """
-    made = build_all(order.things, order.recipes, order.dims, home, order.converter)
+    asked = RunOptions(things=tuple(order.things), dim=tuple(order.dims), converter=order.converter)
+    made = build_all(asked, order.recipes, home)
     lost = [Problem(f"{one.model}: {one.recipe}", one.reason) for one in made if one.variant is None]
     if lost:
         raise UsageError(*lost)

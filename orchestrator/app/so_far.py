@@ -16,6 +16,7 @@ from orchestrator.outcome import Measured, Outcome, Skipped
 from orchestrator.plan.case import Purpose, Trial
 from orchestrator.report.progress import LaneProgress, RunProgress, provisional
 from orchestrator.store.records import PhoneRecord, RunContents
+from orchestrator.variants.tolerance import within
 
 MAX_ANSWERS = 2
 """More provisional answers than this do not fit a line; the first stand for all."""
@@ -98,6 +99,8 @@ class SoFar:
         self._rows: dict[str, str] = {}
         self._models: dict[str, str] = {}
         self._twins: set[str] = set()
+        self._variants: dict[str, str] = {}
+        self._refused: frozenset[str] = frozenset()
         self._several = False
         self._first_round: Counter[tuple[str, str]] = Counter()
         self._lanes: dict[str, _Lane] = {}
@@ -109,6 +112,10 @@ class SoFar:
         self._rows = {case.case_id: case.row for case in contents.cases}
         self._models = {case.case_id: case.model_name for case in contents.cases}
         self._twins = {case.case_id for case in contents.cases if case.twin_of}
+        self._variants = {case.case_id: case.variant_id for case in contents.cases}
+        self._refused = frozenset(
+            one.variant_id for one in contents.variants if one.numerics is not None and not within(one.numerics)
+        )
         self._several = len(set(self._models.values())) > 1
         self._first_round = Counter(self._place(trial) for trial in contents.trials if _is_first(trial))
         total = Counter(trial.phone for trial in contents.trials)
@@ -170,6 +177,10 @@ class SoFar:
         """A phone is given up."""
         self._lanes[phone].gone = why or "lost"
 
+    def refuse(self, variant_id: str) -> None:
+        """A variant is out of tolerance: its cases are no answer. Safe from any thread."""
+        self._refused |= {variant_id}
+
     def view(self, now_s: float) -> RunProgress:
         """The run at a moment."""
         lanes = self._lanes.values()
@@ -189,7 +200,13 @@ class SoFar:
         for (phone, model), known in self._figures.items():
             if known.first_round_open or not known.p50s_s:
                 continue
-            middle_s = {self._rows[case]: statistics.median(values) for case, values in known.p50s_s.items()}
+            middle_s = {
+                self._rows[case]: statistics.median(values)
+                for case, values in known.p50s_s.items()
+                if self._variants[case] not in self._refused
+            }
+            if not middle_s:
+                continue
             best = min(middle_s, key=middle_s.__getitem__)
             against_s = middle_s.get(BASELINE)
             ratio = against_s / middle_s[best] if against_s is not None and best != BASELINE else None

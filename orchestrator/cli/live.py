@@ -11,6 +11,7 @@ from types import FrameType
 import typer
 
 from orchestrator.app.beginning import Ready, begin, name_and_claim, prepared
+from orchestrator.app.comparing import Comparing
 from orchestrator.app.estimate import estimate
 from orchestrator.app.phones import chosen_phones
 from orchestrator.app.prepare import OnPhone, expand_all
@@ -105,12 +106,19 @@ def _newest_unfinished(ledger: Ledger) -> str:
 
 def _follow(farm: Farm, site: Site, progress: Progress, *, strict: bool, all_tables: bool) -> int:
     say(f"run {farm.run_id}")
-    progress.begin(site.ledger.contents(farm.run_id))
+    contents = site.ledger.contents(farm.run_id)
+    progress.begin(contents)
+    comparing = Comparing(contents, farm, site, progress.refuse)
     try:
         with _interrupts(farm):
+            comparing.start()
             tally = carry_on(farm, site)
+    except BaseException:
+        comparing.finish(wait=False)
+        raise
     finally:
         progress.end()
+    comparing.finish(wait=not tally.interrupted)
     if farm.left:
         for lane in farm.lanes.values():
             say(f"still running on {lane.kit.phone}: orch resume {farm.run_id}, or orch cancel {farm.run_id}")

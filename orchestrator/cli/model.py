@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.cli import converters
-from orchestrator.cli.options import ConfigOption, ConverterOption, DimOption, HomeOption, JsonOption
+from orchestrator.cli.options import ConfigOption, ConverterOption, DimOption, HomeOption, JsonOption, Models, flat
 from orchestrator.errors import ExitCode
 from orchestrator.home import home_at
 
@@ -31,29 +31,30 @@ def _group() -> None:
 
 
 @app.command("build")
+@flat
 def build(
-    things: Annotated[list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx or a folder with models.")],
+    models: Models,
     recipe: Annotated[
         list[str],
         typer.Option("--recipe", help="onnx, basic, 'all runtime', nnapi-aware, onnx+opset=15 …; repeatable."),
     ] = [],  # noqa: B006
-    dim: DimOption = [],  # noqa: B006
-    converter: ConverterOption = "",
-    inputs: Annotated[
-        str, typer.Option("--inputs", metavar="DIR", help="Inputs that a quantization calibrates on.")
-    ] = "",
+    compare: Annotated[
+        bool, typer.Option("--check", help="Run each beside its source; exit 1 if one is out of tolerance.")
+    ] = False,
     home: HomeOption = "",
     as_json: JsonOption = False,
 ) -> int:
     """Build variants onto the shelf: each level and style, checked, with operators before and after."""
     from orchestrator.app.modelling import build_all  # noqa: PLC0415 - the builder is loaded when called
+    from orchestrator.variants.tolerance import within  # noqa: PLC0415
 
-    built = build_all(things, recipe, dim, home_at(home), converter, inputs)
+    built = build_all(models.options(), recipe, home_at(home), check=compare)
     if as_json:
         typer.echo(json.dumps([one.as_dict() for one in built], indent=2))
     else:
         typer.echo(_table(built), nl=False)
-    return int(ExitCode.DONE)
+    wrong = compare and any(one.numerics is not None and not within(one.numerics) for one in built)
+    return int(ExitCode.GATE_FAILED if wrong else ExitCode.DONE)
 
 
 @app.command("ship")

@@ -37,6 +37,9 @@ ConfigOption = Annotated[
     str,
     typer.Option("--build-config", metavar="FILE", help="required_operators….config that the binary was built with."),
 ]
+InputsOption = Annotated[
+    str, typer.Option("--inputs", metavar="DIR", help="Folder with input_<k>.pb (default: generated, seeded).")
+]
 DEFAULT_ADB_PORT = 5037
 
 
@@ -81,9 +84,7 @@ class Asked:
         int | None, typer.Option("--seed", metavar="N", help="Seed of the order (default: drawn, and recorded).")
     ] = None
     dim: DimOption = field(default_factory=list)
-    inputs: Annotated[
-        str, typer.Option("--inputs", metavar="DIR", help="Folder with input_<k>.pb (default: generated, seeded).")
-    ] = ""
+    inputs: InputsOption = ""
     trace: Annotated[bool, typer.Option("--trace", help="Add one tracing trial per case, never timed.")] = False
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="A note kept with the run.")] = ""
     tag: Annotated[list[str], typer.Option("--tag", metavar="TEXT", help="A tag kept with the run; repeatable.")] = (
@@ -97,6 +98,22 @@ class Asked:
         typed: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
         typed |= {name: tuple(value) for name, value in typed.items() if isinstance(value, list)}
         return RunOptions(**typed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """Models and what is made of them, without a phone: what the commands of `orch model` share."""
+
+    things: Annotated[list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx or a folder with models.")]
+    dim: DimOption = field(default_factory=list)
+    converter: ConverterOption = ""
+    inputs: InputsOption = ""
+
+    def options(self) -> RunOptions:
+        """The same as the program's own options."""
+        from orchestrator.app.wish import RunOptions  # noqa: PLC0415 - as above
+
+        return RunOptions(things=tuple(self.things), dim=tuple(self.dim), converter=self.converter, inputs=self.inputs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +133,7 @@ class Place:
 def flat(command: Callable[..., int]) -> Callable[..., int]:
     """The command with each parameter that is one of the groups above replaced by the group's fields."""
     hints = get_type_hints(command, include_extras=True)
-    groups = {name: hint for name, hint in hints.items() if hint in (Asked, Place)}
+    groups = {name: hint for name, hint in hints.items() if hint in (Asked, Models, Place)}
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         if name in groups:
@@ -135,7 +152,7 @@ def flat(command: Callable[..., int]) -> Callable[..., int]:
     return called
 
 
-def _fields_of(group: type[Asked | Place]) -> list[inspect.Parameter]:
+def _fields_of(group: type[Asked | Models | Place]) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
     parameters = []
     for one in fields(group):

@@ -95,6 +95,10 @@ class Progress:
         """Nothing was heard for a while."""
         self._changed()
 
+    def refuse(self, variant_id: str) -> None:
+        """A variant is out of tolerance: it answers nothing. Safe from any thread."""
+        self._so_far.refuse(variant_id)
+
     # --- what is shown --------------------------------------------------------------------------------------------
 
     def _changed(self) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from orchestrator.report import stats
 from orchestrator.report.nnapi import NnapiAnswer
@@ -12,6 +12,7 @@ from orchestrator.report.numbers import plural
 from orchestrator.report.source import Cell, Row, flag, number, text, whole
 from orchestrator.report.summary import PhoneAnswer, SettingRow, TwinDifference
 from orchestrator.report.tally import counts_of, marks_of, outcome_words, why_not_measured
+from orchestrator.variants.tolerance import Verdict
 
 BASELINE = "default"
 """The row of an app that sets nothing: `.onnx`, cpu, no options."""
@@ -29,6 +30,17 @@ class PhoneSource:
     default_dropped: str
     twins: TwinDifference | None
     nnapi: NnapiAnswer | None
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """By variant id why it is out of tolerance: its cases are measured, and answer nothing."""
+
+
+def out_of_tolerance(variants: Sequence[Row]) -> dict[str, str]:
+    """By variant id why its outputs are not its source's, for those where they are not."""
+    return {
+        text(row, "variant"): f"out of tolerance: {text(row, 'verdict_reason')}"
+        for row in variants
+        if text(row, "verdict") == Verdict.OUT
+    }
 
 
 def rounds_of(cell: Cell) -> dict[int, float]:
@@ -49,7 +61,10 @@ def twin_difference(main: Cell, twin: Cell) -> TwinDifference | None:
 def phone_answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
     """The answer of one phone for one model, from all its cells of it; twins measured on purpose are no rows."""
     own = [cell for cell in cells if not cell.twin_of]
-    ranked = sorted((cell for cell in own if len(cell.measured) >= stats.MIN_ROUNDS), key=_p50_s)
+    wrong = {cell.case: why for cell in own if (why := source.refused.get(cell.first("variant")))}
+    whole_rounds = sorted((cell for cell in own if len(cell.measured) >= stats.MIN_ROUNDS), key=_p50_s)
+    ranked = [cell for cell in whole_rounds if cell.case not in wrong]
+    refused = [cell for cell in whole_rounds if cell.case in wrong]
     thin = sorted((cell for cell in own if 0 < len(cell.measured) < stats.MIN_ROUNDS), key=_p50_s)
     empty = [cell for cell in own if not cell.measured]
     all_rounds = [rounds_of(cell) for cell in ranked]
@@ -61,7 +76,7 @@ def phone_answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
         for at, (cell, rank) in enumerate(zip(ranked, places, strict=True))
     ]
     best = rows[0] if rows else None
-    rows += [_row(cell, None, base_s) for cell in (*thin, *empty)]
+    rows += [_row(cell, None, base_s, wrong.get(cell.case, "")) for cell in (*refused, *thin, *empty)]
     facts = source.facts
     return PhoneAnswer(
         phone=source.phone,
@@ -71,7 +86,7 @@ def phone_answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
         api_level=whole(facts, "api_level"),
         virtual=flag(facts, "virtual") or _any(own, "virtual"),
         tuned=_any(own, "tuned"),
-        verdict=stats.verdict(places, base, reason=_no_answer(own, len(ranked))),
+        verdict=stats.verdict(places, base, reason=_no_answer(own, len(ranked), len(refused))),
         best=best,
         baseline=ranked[base].row if base is not None else "",
         baseline_note=note,
@@ -103,11 +118,14 @@ def _median(cell: Cell, key: str) -> float | None:
     return statistics.median(values) if values else None
 
 
-def _row(cell: Cell, rank: stats.Rank | None, base_s: stats.Rounds | None) -> SettingRow:
+def _row(cell: Cell, rank: stats.Rank | None, base_s: stats.Rounds | None, wrong: str = "") -> SettingRow:
+    """A cell as a row; `wrong` is why its figure counts for nothing."""
     rounds = rounds_of(cell)
     figure = stats.case_figure(list(rounds.values())) if rounds else None
     if figure is None:
         reason = why_not_measured(cell.trials)
+    elif wrong:
+        reason = wrong
     elif rank is None:
         reason = f"{plural(figure.n, 'valid round')}, {stats.MIN_ROUNDS} needed for a rank"
     else:
@@ -160,13 +178,15 @@ def _find(cells: Sequence[Cell], name: str) -> int | None:
     return next((at for at, cell in enumerate(cells) if name in (cell.row, *cell.also)), None)
 
 
-def _no_answer(own: Sequence[Cell], ranked: int) -> str:
+def _no_answer(own: Sequence[Cell], ranked: int, refused: int) -> str:
     """Why nothing, or too little, is ranked on this phone; "" where enough is."""
     trials = [row for cell in own for row in cell.trials]
     if not trials:
         return "no setting could be planned"
     if ranked > 1:
         return ""
+    if refused:
+        return f"{plural(refused, 'setting')} out of tolerance, {ranked or 'none'} left"
     lost = outcome_words(counts_of("time", trials))
     if lost:
         return f"of {len(trials)} trials {lost}"

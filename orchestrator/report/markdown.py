@@ -30,7 +30,7 @@ from orchestrator.report.terminal import (
     run_words,
     setting_name,
 )
-from orchestrator.report.variants_text import changes, format_version, nodes
+from orchestrator.report.variants_text import changes, error_words, format_version, nodes, verdict_words
 
 METHOD = (
     "p50 is the median of the rounds' p50s, p90 the median of their p90s; a round is one process. Percentiles inside a "
@@ -38,6 +38,11 @@ METHOD = (
     "half-width of Student's t over the logarithms of the rounds' p50s. Ratios are paired by round; where fewer than 3 "
     "rounds are common, they are Welch's, unpaired. A rank is shared where the ratio's interval does not separate two "
     "rows; fewer than 3 valid rounds have no rank. Intervals are not corrected for the number of rows."
+)
+
+ERROR_NOTE = (
+    "Error: the largest difference from the source's outputs on the run's inputs, as part of the output's largest "
+    "value, computed on the host's CPU; where arithmetic is in half precision or 8 bits, the least cosine."
 )
 
 
@@ -196,12 +201,17 @@ def _variants(model: ModelSummary) -> list[str]:
             format_version(variant),
             variant.converter_version or NOTHING,
             ", ".join(variant.twins) or NOTHING,
+            error_words(variant),
+            verdict_words(variant) or "not told yet",
             ", ".join(changes(variant.nodes_before, variant.nodes_after)) or "none",
         )
         for variant in model.variants
     ]
-    heads = ("variant", "operators before → after", "size", "format", "converter", "twin of", "changed operators")
-    return ["### Variants", "", *table(heads, rows, numbers=(1, 2))]
+    heads = (
+        "variant", "operators before → after", "size", "format", "converter", "twin of", "error", "beside its source",
+        "changed operators",
+    )  # fmt: skip
+    return ["### Variants", "", *table(heads, rows, numbers=(1, 2, 6)), ERROR_NOTE, ""]
 
 
 def _provenance(summary: RunSummary, repeat_command: str) -> list[str]:

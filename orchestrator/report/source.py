@@ -36,7 +36,8 @@ class RunFrames(Protocol):
     @property
     def variants(self) -> pd.DataFrame:
         """variant, model, model_digest, recipe, format, converter_version, graph_digest, size_bytes, ort_format,
-        nodes_before, nodes_after (counts by operator, or totals), twins."""
+        nodes_before, nodes_after (counts by operator, or totals), twins, verdict, verdict_reason, precision, error,
+        cosine, top1_same."""
         ...
 
     @property

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orchestrator.report import source
-from orchestrator.report.answer import PhoneSource, phone_answer, twin_difference
+from orchestrator.report.answer import PhoneSource, out_of_tolerance, phone_answer, twin_difference
 from orchestrator.report.lines import as_listed
 from orchestrator.report.nnapi_reading import NnapiRows
 from orchestrator.report.sentence import headline, model_sentence
-from orchestrator.report.source import Row, RunFrames, text, whole
+from orchestrator.report.source import Row, RunFrames, flag, number, text, whole
 from orchestrator.report.summary import DroppedRow, ModelSummary, RunHead, RunSummary, TwinDifference, VariantRow
 from orchestrator.report.tally import count_trials
 
@@ -37,7 +37,7 @@ def summarize(frames: RunFrames) -> RunSummary:
         groups.setdefault(cell.model, {}).setdefault(cell.phone, []).append(cell)
     for row in dropped:  # a phone on which nothing of a model could be planned still has its place
         groups.setdefault(text(row, "model"), {}).setdefault(text(row, "phone"), [])
-    known = _Known(phones, _twins(cells), nnapi)
+    known = _Known(phones, _twins(cells), nnapi, out_of_tolerance(variants))
     models = tuple(_model(model, by_phone, known, variants, dropped) for model, by_phone in groups.items() if by_phone)
     return RunSummary(
         headline=headline(models),
@@ -54,6 +54,7 @@ class _Known:
     phones: Mapping[str, Row]
     twins: Mapping[str, TwinDifference]
     nnapi: NnapiRows
+    refused: Mapping[str, str]
 
 
 def _model(
@@ -73,6 +74,7 @@ def _model(
                 default_dropped=reasons.get((phone, "default"), ""),
                 twins=known.twins.get(phone),
                 nnapi=known.nnapi.answer(model, phone),
+                refused=known.refused,
             ),
             cells,
         )
@@ -120,6 +122,12 @@ def _variants(rows: Sequence[Row]) -> tuple[VariantRow, ...]:
                 for name in kinds.get((text(row, "format"), text(row, "graph_digest")), [])
                 if name != text(row, "recipe")
             ),
+            verdict=text(row, "verdict"),
+            verdict_reason=text(row, "verdict_reason"),
+            precision=text(row, "precision"),
+            error=number(row, "error"),
+            cosine=number(row, "cosine"),
+            top1_same=None if row.get("top1_same") is None else flag(row, "top1_same"),
         )
         for row in rows
     )

@@ -127,7 +127,11 @@ class PhoneAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariantRow:
-    """A variant of a model: operator counts before and after, size, format version; `twins` have an equal graph."""
+    """A variant of a model: operator counts before and after, size, format version; `twins` have an equal graph.
+
+    `verdict` says whether it computes what its source does (empty: nobody has looked yet), `verdict_reason` why not;
+    `error` is the largest difference as part of the output's largest value, `cosine` the least of all outputs.
+    """
 
     variant: str
     recipe: str
@@ -139,6 +143,12 @@ class VariantRow:
     nodes_before: tuple[tuple[str, int], ...]
     nodes_after: tuple[tuple[str, int], ...]
     twins: tuple[str, ...]
+    verdict: str = ""
+    verdict_reason: str = ""
+    precision: str = ""
+    error: float | None = None
+    cosine: float | None = None
+    top1_same: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

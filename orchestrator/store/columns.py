@@ -91,6 +91,13 @@ VARIANTS: Columns = {
     "build_s": _C("s", "time that building took", "float"),
     "nodes_before": _C("", "nodes by operator before the recipe", "list"),
     "nodes_after": _C("", "nodes by operator after the recipe", "list"),
+    "verdict": _C("", "the source itself, within, out of tolerance, or not compared; missing where not told yet"),
+    "verdict_reason": _C("", "what is out of tolerance, or why nothing could be compared"),
+    "precision": _C("", "the least precise arithmetic, by which the tolerance goes: float32, float16, int8"),
+    "error": _C("", "largest difference from the source's outputs, as part of the output's largest value", "float"),
+    "cosine": _C("", "least cosine of an output with the source's", "float"),
+    "top1_same": _C("", "whether the largest element of every row is the source's", "flag"),
+    "output_errors": _C("", "by output: n, max_abs, max_rel, max_ref, cosine, top1_same, wrong", "list"),
 }
 
 TRIALS: Columns = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 
 from android_runner.facts import Vitals
 from orchestrator.outcome import Failed, Figures, Measured, Outcome, Skipped
@@ -20,6 +20,7 @@ from orchestrator.store.records import (
     TrialRow,
     VariantRecord,
 )
+from orchestrator.variants.tolerance import Numerics, problem, verdict
 
 Cells = dict[str, object]
 
@@ -84,7 +85,23 @@ def phone_cells(run_id: str, phone: PhoneRecord) -> Cells:
 def variant_cells(run_id: str, variant: VariantRecord) -> Cells:
     """A row of `variants`."""
     head: Cells = {"run": run_id, "variant": variant.variant_id, "model": variant.model_name}
-    return {**head, **_cells(variant, _VARIANT_CELLS)}
+    return {**head, **_cells(variant, _VARIANT_CELLS), **_numerics_cells(variant.numerics)}
+
+
+def _numerics_cells(numerics: Numerics | None) -> Cells:
+    """How far a variant is from its source, and what is said of it by the tolerances of today."""
+    if numerics is None:
+        return {}
+    compared = bool(numerics.outputs)
+    return {
+        "verdict": verdict(numerics).value,
+        "verdict_reason": numerics.unknown or problem(numerics) or None,
+        "precision": numerics.precision.value if compared else None,
+        "error": numerics.share,
+        "cosine": numerics.cosine,
+        "top1_same": numerics.top1_same,
+        "output_errors": [asdict(one) for one in numerics.outputs] if compared else None,
+    }
 
 
 def dropped_cells(contents: RunContents) -> list[Cells]:

@@ -6,7 +6,7 @@ attempt is written once, whoever finds it. So a process may be killed at any mom
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from orchestrator.store.records import (
     TrialState,
 )
 from orchestrator.store.schema import BLOCK, CAPABILITIES, CASE_ITERATIONS, PHONE_EPOCH, RUN
+from orchestrator.variants.tolerance import Numerics
 
 __all__ = ["Counts", "Ledger", "RunSummary", "TrialRow", "TrialState"]
 
@@ -85,6 +86,11 @@ class Ledger:
         """What `add_run` wrote."""
         with self._database.reading() as connection:
             return run_rows.contents_of(connection, run_id)
+
+    def set_numerics(self, run_id: str, numerics: Mapping[str, Numerics]) -> None:
+        """Write how far variants, by id, are from their sources: it is computed beside the run."""
+        with self._database.writing() as connection:
+            run_rows.set_numerics(connection, run_id, numerics)
 
     def runs(self) -> list[RunSummary]:
         """Every run, newest first."""

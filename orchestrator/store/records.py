@@ -10,6 +10,7 @@ from enum import StrEnum
 from android_runner.facts import PhoneFacts, Vitals
 from orchestrator.outcome import Outcome
 from orchestrator.plan.case import Case, Dropped, Trial
+from orchestrator.variants.tolerance import Numerics
 
 
 class RunState(StrEnum):
@@ -72,6 +73,8 @@ class VariantRecord:
     nodes_after: tuple[tuple[str, int], ...]
     claim_graph: str = ""
     """Evidence: nodes and shapes for NNAPI's claim rules (`android_runner.nnapi.notation`); empty where not asked."""
+    numerics: Numerics | None = None
+    """How far its outputs are from its source's; None until that is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +25,7 @@ from orchestrator.store.records import (
     VariantRecord,
 )
 from orchestrator.store.schema import RUN, RUN_CASE, RUN_DROPPED, RUN_EVENT, RUN_PHONE, RUN_VARIANT, TRIAL
+from orchestrator.variants.tolerance import Numerics
 
 _PLAIN_FIELDS = (
     "plan_digest", "seed", "rounds", "binary_digest", "binary_ort_version", "script_digest", "orch_version",
@@ -115,6 +117,17 @@ def _variant_row(one: VariantRecord) -> dict[str, Any]:
         "graph_digest": one.graph_digest,
         "record": to_text(one),
     }
+
+
+def set_numerics(connection: sa.Connection, run_id: str, numerics: Mapping[str, Numerics]) -> None:
+    """Put into variants' rows, by id, what became known after the run was planned; a variant of no such id is left
+    out."""
+    for variant_id, found in numerics.items():
+        this = (RUN_VARIANT.c.run_id == run_id, RUN_VARIANT.c.variant_id == variant_id)
+        record = connection.execute(sa.select(RUN_VARIANT.c.record).where(*this)).scalar()
+        if record is not None:
+            one = replace(from_text(VariantRecord, record), numerics=found)
+            connection.execute(RUN_VARIANT.update().where(*this).values(record=to_text(one)))
 
 
 def _case_row(one: Case) -> dict[str, Any]:

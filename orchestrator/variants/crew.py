@@ -25,10 +25,13 @@ _HUGE_PAGES = "glibc.malloc.hugetlb=1"
 """Building is a third page faults, for large blocks that live a moment; glibc before 2.35 takes no notice."""
 
 
-def do_jobs(jobs: Mapping[str, Job], processes: int) -> Generator[tuple[str, str | None], None, None]:
+def do_jobs(
+    jobs: Mapping[str, Job], processes: int, *, idle: bool = False
+) -> Generator[tuple[str, str | None], None, None]:
     """Each job's id, as it ends, with None or why it was not done (`worker` says what a job is); first in, first begun.
 
-    Closing the iterator early ends the workers. A job whose worker can't be started or dies is not done.
+    Closing the iterator early ends the workers. A job whose worker can't be started or dies is not done. `idle`
+    workers only get what time nobody else wants.
     """
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     for job_id in jobs:
@@ -36,7 +39,7 @@ def do_jobs(jobs: Mapping[str, Job], processes: int) -> Generator[tuple[str, str
     done: queue.SimpleQueue[tuple[str, str | None]] = queue.SimpleQueue()
     with contextlib.ExitStack() as stack:
         for _ in range(min(processes, len(jobs))):
-            worker = _Worker()
+            worker = _Worker(idle)
             stack.callback(worker.stop)
             threading.Thread(target=_lane, args=(worker, jobs, waiting, done), daemon=True).start()
         for _ in jobs:
@@ -61,7 +64,8 @@ def _lane(
 class _Worker:
     """One worker process: started when first asked and again after it died, until it is stopped."""
 
-    def __init__(self) -> None:
+    def __init__(self, idle: bool) -> None:
+        self._idle = idle
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._stopped = False
@@ -87,6 +91,8 @@ class _Worker:
                 raise OSError("stopped")
             if self._process is None:
                 self._process = _start(self._words)
+                if self._idle:
+                    _only_when_idle(self._process.pid)
             stdin, stdout = self._process.stdin, self._process.stdout
             if stdin is None or stdout is None:
                 raise OSError("no pipes")
@@ -103,7 +109,7 @@ class _Worker:
             self._words.seek(max(0, size - _TAIL_BYTES))
             said = self._words.read().decode(errors="replace").strip().rpartition("\n")[2]
         how = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
-        return shown(f"the process that built it {how}: {said or problem or 'no word from it'}")
+        return shown(f"the process that did it {how}: {said or problem or 'no word from it'}")
 
     def stop(self) -> None:
         """End the process, at once if it is busy, and start no other. Safe to call again, from any thread."""
@@ -127,6 +133,13 @@ def _start(words: IO[bytes]) -> subprocess.Popen[str]:
         env={"GLIBC_TUNABLES": _HUGE_PAGES, "ORT_DISABLE_TELEMETRY": "1", **os.environ, "PYTHONPATH": path},
         process_group=0,
     )
+
+
+def _only_when_idle(pid: int) -> None:
+    """The kernel's lowest class, where there is one: what a phone on this computer measures is hardly disturbed."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, pid, 19)
+        os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
 
 
 def _end(process: subprocess.Popen[str]) -> int:

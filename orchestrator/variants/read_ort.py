@@ -51,6 +51,17 @@ def read_ort(data: Any) -> OrtFile:
     return _guarded(lambda: _read(data))
 
 
+def tensor_types(data: Any) -> set[str]:
+    """Element types of the main graph's tensors (`float16`); those that are no tensors left out. Raises ValueError."""
+    return _guarded(lambda: _tensor_types(_session(data).Model().Graph()))
+
+
+def _tensor_types(table: Any) -> set[str]:
+    types = {_text(arg.Name()): arg for arg in _each(table, "NodeArgs")}
+    held = {ELEMENT_TYPES.get(item.DataType(), "") for item in _each(table, "Initializers")}
+    return (held | {_port(name, types).element_type for name in types}) - {""}
+
+
 def _guarded(read: Callable[[], _Read]) -> _Read:
     try:
         return read()

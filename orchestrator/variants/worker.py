@@ -1,4 +1,4 @@
-"""A process that builds variants: one JSON job a line on stdin, one JSON answer a line on stdout.
+"""A process that builds, describes and compares variants: one JSON job a line on stdin, one JSON answer on stdout.
 
 A process of its own because onnxruntime may crash or be killed over one model, which must cost that variant only; it
 serves many jobs, since its imports take longer than most builds.
@@ -44,11 +44,15 @@ def serve(jobs: TextIO, answers: TextIO) -> None:
 
 
 def _kind(job: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
-    """What does a job: describe a variant's graph, check a model, or build a variant."""
+    """What does a job: describe a variant's graph, compare variants, check a model, or build a variant."""
     if "check" in job:
         from orchestrator.variants.check_job import do_check  # noqa: PLC0415 - its imports would slow every build
 
         return do_check
+    if "compare" in job:
+        from orchestrator.variants.numerics_shelf import do_compare  # noqa: PLC0415 - as above
+
+        return do_compare
     return do_claim_graph if "claim_graph" in job else do
 
 

@@ -14,6 +14,7 @@ from orchestrator.outcome import Failed, Measured, Skipped, SkipReason
 from orchestrator.plan.case import Purpose
 from orchestrator.report.progress import LaneProgress
 from orchestrator.store.records import AttemptRecord, RunContents
+from orchestrator.variants.tolerance import Numerics, OutputError
 from tests.unit.store import sample_run
 
 B3, V1 = sample_run.PHONES
@@ -96,6 +97,28 @@ def test_a_phone_from_its_first_block_to_its_last(so_far: SoFar) -> None:
     a_round(so_far, second, {"default": 0.004, "cpu all": 0.002, "cpu all 4t": 0.003}, 20.0)
     found = lane(so_far, B3, 20.0)
     assert (found.done, found.state, found.what, found.left_s) == (6, "done", "", None)
+
+
+def test_what_is_out_of_tolerance_is_no_answer(so_far: SoFar) -> None:
+    trials = planned()
+    so_far.begun(trials)
+    first = [one for one in trials if (one.phone, one.round) == (B3, 1)]
+    a_round(so_far, first, {"default": 0.0046, "cpu all": 0.002, "cpu all 4t": 0.003}, 1.0)
+    assert "cpu all 2.3×" in so_far.answer()
+    so_far.refuse(CONTENTS.variants[1].variant_id)  # found out beside the run
+    assert so_far.answer() == "B3 Pixel 8 «α»: default"
+
+
+def test_what_was_known_to_be_out_of_tolerance_is_no_answer_from_the_start() -> None:
+    off = OutputError(output="y", n=1, max_abs=1.0, max_ref=1.0, cosine=0.0)
+    numerics = Numerics(inputs="i", runtime="1", outputs=(off,))
+    onnx, ort = CONTENTS.variants
+    so_far = SoFar()
+    so_far.expect(replace(CONTENTS, variants=(onnx, replace(ort, numerics=numerics))))
+    so_far.begun(planned())
+    first = [one for one in planned() if (one.phone, one.round) == (B3, 1)]
+    a_round(so_far, first, {"default": 0.0046, "cpu all": 0.002, "cpu all 4t": 0.003}, 1.0)
+    assert so_far.answer() == "B3 Pixel 8 «α»: default"
 
 
 def test_an_answer_comes_with_the_end_of_a_phone_s_first_round(so_far: SoFar) -> None:

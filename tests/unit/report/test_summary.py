@@ -57,6 +57,48 @@ def test_what_only_virtual_phones_measured_says_so_first():
     assert "an app in the foreground" not in render_terminal(summarize(made.frames()))
 
 
+OFF = {"verdict": "out of tolerance", "verdict_reason": "output y is off by 0.011 of its largest value, …"}
+
+
+def test_what_is_out_of_tolerance_is_measured_and_never_wins():
+    made = one_phone()
+    made.case("s0", "m", "default", 10.0)
+    made.case("s0", "m", "cpu all", 2.0)
+    made.case("s0", "m", "cpu basic", 8.0)
+    made.variant("m", "all", "g1", 1000, {"Conv": 1}, {"Conv": 1}, **OFF)
+    made.variant("m", "basic", "g2", 1000, {"Conv": 1}, {"Conv": 1}, verdict="within")
+    found = answer(made)
+    assert (found.best.row, found.verdict.sureness) == ("cpu basic", Sureness.SURE)
+    wrong = next(row for row in found.rows if row.row == "cpu all")
+    assert (wrong.rank, wrong.n) == (None, 5)
+    assert wrong.p50_s == pytest.approx(0.002, rel=0.1)
+    assert wrong.reason == f"out of tolerance: {OFF['verdict_reason']}"
+    text = render_terminal(summarize(made.frames()), all_tables=True)
+    assert "  –   cpu all " in text
+    assert text.count("out of tolerance") == 2  # at the row, and in the table of variants
+
+
+def test_where_all_but_one_are_out_of_tolerance_there_is_no_answer():
+    made = one_phone()
+    made.case("s0", "m", "default", 10.0)
+    made.case("s0", "m", "cpu all", 2.0)
+    made.variant("m", "all", "g1", 1000, {"Conv": 1}, {"Conv": 1}, **OFF)
+    found = answer(made)
+    assert found.verdict.sureness is Sureness.NO_ANSWER
+    assert found.verdict.reason == "1 setting out of tolerance, 1 left"
+
+
+def test_what_is_out_of_tolerance_stands_in_for_no_default():
+    made = one_phone()
+    made.case("s0", "m", "cpu all", 2.0)
+    made.case("s0", "m", "cpu basic", 8.0)
+    made.case("s0", "m", "cpu basic 2t", 4.0)
+    made.variant("m", "all", "g1", 1000, {"Conv": 1}, {"Conv": 1}, **OFF)
+    found = answer(made)
+    assert found.baseline == "cpu basic"
+    assert found.best.row == "cpu basic 2t"
+
+
 def test_two_valid_rounds_have_no_rank_however_fast():
     made = one_phone()
     made.case("s0", "m", "default", 10.0)

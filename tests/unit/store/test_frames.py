@@ -26,6 +26,7 @@ from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.export import write_csv, write_parquet
 from orchestrator.store.frames import RunFrames
 from orchestrator.store.ledger import Ledger
+from orchestrator.variants.tolerance import Numerics, OutputError
 
 ROOT = Path(__file__).parents[3]
 LATENCIES_S = (0.004, 0.0041, 0.0039)
@@ -84,8 +85,14 @@ def home(tmp_path: Path) -> Path:
         replace(traced, case_id=sample.CASES[1].case_id, purpose=purpose, round=number, position=100 + number)
         for purpose, number in ((Purpose.TRACE, 1), (Purpose.INTROSPECT, 2), (Purpose.INTROSPECT, 3))
     ]
+    off = OutputError(output="y", n=10, max_abs=0.5, max_rel=0.5, max_ref=2.0, cosine=0.9, top1_same=False)
+    numerics = (
+        Numerics(inputs="cc" * 32, runtime="1.31.1", untouched=True),
+        Numerics(inputs="cc" * 32, runtime="1.31.1", outputs=(off,)),
+    )
+    graph = evidence.keep_bytes(graph_to_text(GRAPH).encode())
     variants = tuple(
-        replace(one, claim_graph=evidence.keep_bytes(graph_to_text(GRAPH).encode())) for one in contents.variants
+        replace(one, numerics=found, claim_graph=graph) for one, found in zip(contents.variants, numerics, strict=True)
     )
     ledger.add_run(replace(contents, variants=variants, trials=(*contents.trials, traced, *more)))
     trials = contents.trials
@@ -299,6 +306,17 @@ def test_csv_holds_every_frame(frames: RunFrames, tmp_path: Path) -> None:
     variants = read_csv(tmp_path / "out" / "csv" / "variants.csv")
     assert json.loads(variants[0]["nodes_before"]) == {"Conv": 2, "Relu": 2}
     assert json.loads(read_csv(tmp_path / "out" / "csv" / "runs.csv")[0]["tags"]) == ["nightly", "büro"]
+
+
+def test_numerics_stand_beside_their_variant_with_the_verdict_of_today(frames: RunFrames) -> None:
+    itself, wrong = frames.variants.to_dict(orient="records")
+    assert (itself["verdict"], itself["error"], itself["cosine"]) == ("the source itself", 0.0, 1.0)
+    assert pd.isna(itself["verdict_reason"])
+    assert (wrong["verdict"], wrong["error"], wrong["cosine"], wrong["top1_same"]) == (
+        "out of tolerance", 0.25, 0.9, False,
+    )  # fmt: skip
+    assert wrong["verdict_reason"] == "output y is off by 0.25 of its largest value, 0.0001 is allowed"
+    assert wrong["output_errors"][0]["max_abs"] == 0.5
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])

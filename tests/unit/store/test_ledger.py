@@ -17,6 +17,7 @@ from orchestrator.plan.case import Purpose
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.migrations import SCHEMA_VERSION
 from orchestrator.store.records import BlockRecord, Counts, RunState, TrialState
+from orchestrator.variants.tolerance import Numerics, OutputError, Precision
 
 CONTENTS = sample.contents()
 TRIALS = CONTENTS.trials
@@ -49,6 +50,14 @@ def test_contents_come_back_as_they_went_in(ledger: Ledger) -> None:
     assert ledger.contents(sample.RUN) == CONTENTS
     assert [row.trial for row in ledger.trials(sample.RUN)] == list(TRIALS)
     assert {row.state for row in ledger.trials(sample.RUN)} == {TrialState.PLANNED}
+
+
+def test_numerics_join_a_variant_s_row_when_they_are_known(ledger: Ledger) -> None:
+    figures = OutputError(output="y", n=10, max_abs=1e-6, max_rel=None, max_ref=7.0, cosine=1.0, top1_same=True)
+    numerics = Numerics(inputs="cc" * 32, runtime="1.31.1", precision=Precision.INT8, outputs=(figures,))
+    first, second = CONTENTS.variants
+    ledger.set_numerics(sample.RUN, {second.variant_id: numerics, "nobody's": numerics})
+    assert ledger.contents(sample.RUN).variants == (first, replace(second, numerics=numerics))
 
 
 def test_a_run_is_written_once_and_whole_or_not(ledger: Ledger) -> None:
