@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
+from orchestrator.farm.lock import PhoneLock
 from tests.orch_cli import Orch
 
 PHONES = ("--device", "virtual:pixel-8", "--device", "virtual:redmi-go")
@@ -120,3 +121,19 @@ def test_a_true_perf_test_runs_in_place_of_the_stand_in(orch: Orch, mnist: Path)
     counts = orch.counts()
     assert counts["measured"] == counts["planned"] > 0
     assert "1.21.0" in ended.out
+
+
+def test_a_busy_phone_is_left_alone(orch: Orch, mnist: Path) -> None:
+    """Another run's claim is seen before anything is put on the phone."""
+    assert orch("virtual", "up", "pixel-8").code == 0
+    server = json.loads((orch.home / "virtual" / "server.json").read_text())
+    lock = PhoneLock(f"virtual-pixel-8-1@{server['port']}")
+    assert lock.take("0101-other-aaaa") is None
+    try:
+        ended = orch("run", mnist, "--device", "virtual:pixel-8")
+    finally:
+        lock.release()
+    assert ended.code == 2, ended
+    assert "busy: aaaa" in ended.err
+    root = orch.home / "virtual" / "phones" / "virtual-pixel-8-1" / "root"
+    assert not (root / "data/local/tmp/orch").exists()
