@@ -63,7 +63,7 @@ def do_check(job: Mapping[str, Any]) -> None:
 
 
 def _answer(job: Mapping[str, Any]) -> dict[str, Any]:
-    from orchestrator.variants.facts_of_model import facts_of  # noqa: PLC0415 - onnx, in the worker only
+    from orchestrator.variants.facts_of_model import facts_of, mend  # noqa: PLC0415 - onnx, in the worker only
 
     path = Path(job["path"])
     target = OrtVersion.parse(job["target"]) if job["target"] else None
@@ -71,7 +71,11 @@ def _answer(job: Mapping[str, Any]) -> dict[str, Any]:
         facts = facts_of(path, job["dims"])
         if job["measure"]:
             facts = _with_measured(facts, path)
-        return {"report": dataclasses.asdict(check(facts, target))}
+        report = check(facts, target)
+        if report.verdict.steps and report.as_is is not None:
+            mended = mend(path, report.verdict.steps, facts.fixed_dims)
+            report = check(dataclasses.replace(facts, mended=mended), target)
+        return {"report": dataclasses.asdict(report)}
     except UsageError as error:
         return {"problems": [[one.where, one.what, one.mend] for one in error.problems]}
 

@@ -20,12 +20,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import UsageError
+from orchestrator.errors import UsageError, VariantError
 from orchestrator.variants.checks.facts import Arm, Dims, Measured
 from orchestrator.variants.facts_of_model import save_changed
 from orchestrator.variants.inputs import inputs_for
 from orchestrator.variants.inspect import Inspection
 from orchestrator.variants.read_onnx import bring_inside, fix_dims
+from orchestrator.variants.steps.apply import Bench, apply_steps
 
 ROUNDS = 15
 ROUND_S = 0.05
@@ -53,7 +54,7 @@ class _TrialFailed(Exception):
 
 
 def _models(path: Path, source: Inspection, dims: Dims, folder: Path) -> dict[str, tuple[Path, bool]]:
-    """By setting: the model's file, and whether subnormal numbers count as zero."""
+    """By setting: the model's file, and whether subnormal numbers are zero; two where there is nothing to flush."""
     made = {}
     for name in ("plain", "flushed"):
         (folder / name).mkdir()
@@ -62,34 +63,14 @@ def _models(path: Path, source: Inspection, dims: Dims, folder: Path) -> dict[st
 
     def change(proto: Any) -> None:
         fix_dims(proto, dims)
-        flush(proto, path.resolve().parent)
+        bring_inside(proto, path.resolve().parent)
+        apply_steps(proto, ("flush-denormals",), Bench(scratch=folder))
 
     made[AS_IS] = (plain, False)
     made[DENORMAL_AS_ZERO] = (plain, True)
-    made[FLUSHED] = (save_changed(path, flushed, source.external, change), False)
+    with contextlib.suppress(VariantError):  # there is nothing to flush
+        made[FLUSHED] = (save_changed(path, flushed, (), change), False)
     return made
-
-
-def flush(proto: Any, folder: Path) -> int:
-    """Put zeros in place of subnormal elements in the float32 initializers of the main graph; how many there were.
-
-    What lies outside the file, in `folder`, comes inside.
-    """
-    import numpy as np  # noqa: PLC0415
-    from onnx import numpy_helper  # noqa: PLC0415
-
-    bring_inside(proto, folder)
-    count = 0
-    for tensor in proto.graph.initializer:
-        if tensor.data_type != 1:
-            continue
-        values = numpy_helper.to_array(tensor)
-        small = (np.abs(values) < 2.0**-126) & (values != 0)
-        found = int(np.count_nonzero(small))
-        if found:
-            count += found
-            tensor.CopyFrom(numpy_helper.from_array(np.where(small, np.float32(0), values), tensor.name))
-    return count
 
 
 def _in_turn(machine: str, models: Mapping[str, tuple[Path, bool]], files: Sequence[str], rounds: int) -> Measured:

@@ -15,7 +15,7 @@ from android_runner.ort import ModelFormat
 from orchestrator.errors import Problem, UsageError, VariantError
 from orchestrator.variants import facts_of_structure as structure
 from orchestrator.variants.checks.casts import PREFIX, without_inserted_casts
-from orchestrator.variants.checks.facts import Dims, MissingKernel, ModelFacts, WeightFacts
+from orchestrator.variants.checks.facts import Dims, Mended, MissingKernel, ModelFacts, WeightFacts
 from orchestrator.variants.claim_graph import MAX_BYTES, graph_of_plain, plain_model
 from orchestrator.variants.converter import converter_version, runtime_errors, runtime_words
 from orchestrator.variants.dims import free_dims
@@ -24,7 +24,8 @@ from orchestrator.variants.facts_of_weights import weight_facts
 from orchestrator.variants.inspect import Inspection, inspect_model
 from orchestrator.variants.naming import shown
 from orchestrator.variants.ort_checker import checker_answers
-from orchestrator.variants.read_onnx import external_tensors, fix_dims, parse
+from orchestrator.variants.read_onnx import bring_inside, external_tensors, fix_dims, parse
+from orchestrator.variants.steps.apply import Bench, apply_steps
 
 _GUESSES = ((32, 224), (3, 224), (1, 1), (64, 64), (128, 32))
 """Numbers for open dimensions that nobody gave: of an input's second axis, and of those behind it."""
@@ -167,6 +168,23 @@ def _fixed_graph(path: Path, dims: Dims, locations: Sequence[str]) -> Graph:
         target = save_changed(path, Path(scratch), locations, lambda proto: fix_dims(proto, dims))
         model = plain_model(target, ModelFormat.ONNX)
         return without_inserted_casts(graph_of_plain(model, target))
+
+
+def mend(path: Path, steps: tuple[str, ...], dims: Dims) -> Mended:
+    """What is left of a model's troubles after a recipe's steps, the dimensions fixed: its graph after level basic."""
+    with tempfile.TemporaryDirectory(prefix="orch-mend-") as scratch:
+        proto = parse(path.read_bytes())
+        refusals: tuple[type[Exception], ...] = (VariantError, *runtime_errors())
+        try:
+            bring_inside(proto, path.resolve().parent)
+            fix_dims(proto, dims)
+            changed = apply_steps(proto, steps, Bench(scratch=Path(scratch)))
+            target = Path(scratch) / "mended.onnx"
+            target.write_bytes(changed.SerializeToString())
+            model = plain_model(target, ModelFormat.ONNX)
+            return Mended(steps=steps, graph=without_inserted_casts(graph_of_plain(model, target)))
+        except refusals as error:
+            return Mended(steps=steps, problem=runtime_words(error))
 
 
 def save_changed(path: Path, folder: Path, locations: Sequence[str], change: Callable[[Any], object]) -> Path:

@@ -27,15 +27,23 @@ def test_a_model_is_checked_in_words(orch: Orch, mnist: Path) -> None:
 
 
 def test_findings_have_reason_place_mend_command_and_threads(orch: Orch, tmp_path: Path) -> None:
-    nets.save(check_nets.residual("Sum"), tmp_path / "sum.onnx")
-    out = fine(orch("model", "check", "sum.onnx"))
-    told = out[out.index("costs   nnapi-rewritable") :].split("\n\n")[0].splitlines()
-    assert told[1].strip().startswith("1 Sum for the CPU")
-    assert "where  join" in told[3]
-    assert any(line.strip().startswith("mend   rewrite them") for line in told)
-    assert any(line.strip() == "orch model build sum.onnx --recipe basic+nnapi-rewrites" for line in told)
-    assert told[-1].strip() == "known  microsoft/onnxruntime #7859 #9285"
-    assert "Mend these first: operators that can be rewritten." in out
+    nets.save(check_nets.with_weights(1e-40, 1e-41), tmp_path / "net.onnx")
+    out = fine(orch("model", "check", "net.onnx"))
+    told = out[out.index("costs   denormal-weights") :].split("\n\n")[0].splitlines()
+    assert told[1].strip().startswith("2 of 81 float weights are subnormal (2.5 %), in 1 tensor")
+    assert told[3].strip() == "where  w (2.5 %)"
+    assert told[4].strip().startswith("mend   flush them to zero in the weights")
+    assert told[6].strip() == "orch model build net.onnx --recipe all+flush-denormals"
+    assert told[7].strip() == "known  microsoft/onnxruntime #12959"
+    assert "Mend these first: subnormal weights." in out
+
+
+def test_the_command_of_a_verdict_is_taken(orch: Orch, tmp_path: Path) -> None:
+    nets.save(check_nets.initializers_in_inputs(7), tmp_path / "net.onnx")
+    out = fine(orch("model", "check", "net.onnx"))
+    assert "after that it takes 4 of 4 nodes" in " ".join(out.split())
+    command = next(line.split() for line in out.splitlines() if line.strip().startswith("orch model build"))
+    assert orch(*command[1:]).code == 0
 
 
 def test_the_same_as_json(orch: Orch, tmp_path: Path) -> None:

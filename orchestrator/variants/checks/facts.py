@@ -105,6 +105,15 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mended:
+    """The model after the recipe's steps that the verdict asks for, in memory: its graph, or why there is none."""
+
+    steps: tuple[str, ...]
+    graph: Graph | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFacts:
     """A model as it was read.
 
@@ -146,6 +155,7 @@ class ModelFacts:
     missing_kernels: tuple[MissingKernel, ...] = ()
     checker: tuple[CheckerAnswer, ...] = ()
     measured: Measured | None = None
+    mended: Mended | None = None
 
     @property
     def settled(self) -> Graph | None:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from orchestrator.variants.recipe_words import STEP_WORDS
+
 MAX_PLACES = 8
 """A finding names at most so many nodes or tensors; `count` has them all."""
 THREAD_URL = "https://github.com/microsoft/onnxruntime/issues/"
@@ -52,8 +54,16 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def known_steps(*steps: str) -> tuple[str, ...]:
+    """Those of the steps that recipes have."""
+    return tuple(step for step in steps if step.partition("=")[0] in STEP_WORDS)
+
+
 def build_command(path: str, level: str = "basic", steps: Sequence[str] = (), dims: Sequence[str] = ()) -> str:
-    """The command that builds a variant: a level, the steps before it in order, dimensions as `NAME=NUMBER`."""
+    """The command that builds a variant: a level, the steps before it in order, dimensions as `NAME=NUMBER`. Empty
+    where recipes don't have one of the steps."""
+    if len(known_steps(*steps)) < len(steps):
+        return ""
     recipe = "+".join([level, *dict.fromkeys(steps)])
     words = ["orch", "model", "build", path, "--recipe", recipe]
     for dim in dims:

@@ -10,7 +10,15 @@ from android_runner.nnapi.graph import Graph
 from android_runner.nnapi.placement import Placement, Refusal
 from orchestrator.variants.checks.causes import cause_of
 from orchestrator.variants.checks.facts import ModelFacts
-from orchestrator.variants.checks.finding import Finding, Severity, bounded, build_command, counted, run_command
+from orchestrator.variants.checks.finding import (
+    Finding,
+    Severity,
+    bounded,
+    build_command,
+    counted,
+    known_steps,
+    run_command,
+)
 from orchestrator.variants.checks.usability import API_LEVELS, HIGHEST, by_kind, left_out, place
 
 _MANY_REASONS = 3
@@ -44,7 +52,7 @@ _TEXTS: Mapping[str, tuple[Severity, str, str, tuple[str, ...], tuple[int, ...]]
     "nnapi-rewritable": (
         Severity.COSTS,
         "NNAPI does not know them, but they can be written in operators that it takes",
-        "rewrite them; whether the answer stays the same is checked when the variant is built",
+        "write them so: a Sum of two tensors is an Add",
         ("nnapi-rewrites",),
         (7859, 9285),
     ),
@@ -96,7 +104,7 @@ def _left(cause: str, facts: ModelFacts, graph: Graph, refusals: list[Refusal]) 
         places=places,
         remedy=remedy,
         command=command,
-        steps=() if cause in _STEPS_FROM_FLOAT else steps,
+        steps=() if cause in _STEPS_FROM_FLOAT else known_steps(*steps),
         threads=threads,
     )
 
@@ -161,7 +169,6 @@ def _pieces(facts: ModelFacts, graph: Graph, highest: Placement) -> Iterator[Fin
             places=places,
             remedy="keep NNAPI's part, give the rest its fusions",
             command=build_command(facts.source, "nnapi-aware", (), facts.dims),
-            steps=("nnapi-aware",),
             threads=threads,
         )
     else:
@@ -176,7 +183,6 @@ def _pieces(facts: ModelFacts, graph: Graph, highest: Placement) -> Iterator[Fin
             places=places,
             remedy="mend what lies between; else give what stays on the CPU its fusions and measure",
             command=build_command(facts.source, "nnapi-aware", (), facts.dims),
-            steps=("nnapi-aware",),
             threads=threads,
         )
 

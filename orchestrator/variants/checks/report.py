@@ -11,17 +11,21 @@ from orchestrator.variants.checks.usability import Usability
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """`word` is `ready`, `mend` or `cpu`; `text` one to three sentences; `command` what to do next."""
+    """`word` is `ready`, `mend` or `cpu`; `text` one to three sentences; `command` what to do next. `steps` are those
+    of the recipe in it, and `is_whole` says that these, with fixed dimensions, are all that is to be mended."""
 
     word: str
     text: str
     command: str
+    steps: tuple[str, ...] = ()
+    is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckReport:
     """A model's findings, the worst first. `as_is` and `fixed` are NNAPI's part with the shapes of the file and with
-    `fixed_dims`; None where there is no such graph, `nnapi_problem` says why."""
+    `fixed_dims`; None where there is no such graph, `nnapi_problem` says why. `mended`: after the verdict's steps too.
+    """
 
     model: str
     path: str
@@ -37,6 +41,7 @@ class CheckReport:
     guessed: bool
     as_is: Usability | None
     fixed: Usability | None
+    mended: Usability | None
     nnapi_problem: str
     checker: tuple[CheckerAnswer, ...]
     measured: Measured | None

@@ -57,6 +57,9 @@ def check(facts: ModelFacts, target: OrtVersion | None = None) -> CheckReport:
     as_is = usability(facts.graph, asked) if facts.graph is not None and asked is not None else None
     with_dims = usability(facts.fixed_graph, fixed) if facts.fixed_graph is not None and fixed is not None else None
     usable = with_dims or as_is
+    mended = None
+    if facts.mended is not None and facts.mended.graph is not None:
+        mended = usability(facts.mended.graph, placements_of(facts.mended.graph))
     findings += _disagreement(facts.checker, usable, findings, has_fixed=with_dims is not None)
     findings = sorted(findings, key=lambda one: (_ORDER[one.severity], one.id in CONSEQUENCES))
     return CheckReport(
@@ -74,11 +77,12 @@ def check(facts: ModelFacts, target: OrtVersion | None = None) -> CheckReport:
         guessed=facts.guessed,
         as_is=as_is,
         fixed=with_dims,
+        mended=mended,
         nnapi_problem=facts.graph_problem,
         checker=facts.checker,
         measured=facts.measured,
         findings=tuple(findings),
-        verdict=verdict(facts, usable, findings),
+        verdict=verdict(facts, usable, findings, mended),
     )
 
 

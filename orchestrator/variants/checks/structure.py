@@ -8,7 +8,15 @@ from android_runner.nnapi.graph import Graph
 from android_runner.nnapi.wiring import wiring_of
 from android_runner.nnapi.work import multiply_adds
 from orchestrator.variants.checks.facts import ModelFacts
-from orchestrator.variants.checks.finding import Finding, Severity, bounded, build_command, counted, run_command
+from orchestrator.variants.checks.finding import (
+    Finding,
+    Severity,
+    bounded,
+    build_command,
+    counted,
+    known_steps,
+    run_command,
+)
 
 WORTH_A_TRY = 1.25
 """Multiply-adds over those of the longest path: what endless threads would gain at most with the parallel executor."""
@@ -67,10 +75,10 @@ def _moves(facts: ModelFacts) -> Iterator[Finding]:
         return
     count, places = bounded(facts.moves_after)
     at_border = len(facts.moves_at_border)
-    steps = ("no-tf-transposes",) if count > at_border else ()
+    steps = known_steps("no-tf-transposes") if count > at_border else ()
     yield Finding(
         id="layout-transposes",
-        severity=Severity.COSTS if steps else Severity.NOTE,
+        severity=Severity.COSTS if count > at_border else Severity.NOTE,
         reason=(
             f"{counted(count, 'Transpose')} between NCHW and NHWC left after level basic, of {len(facts.moves_before)} "
             f"in the file ({at_border} at the model's inputs and outputs); each copies its whole tensor"

@@ -32,12 +32,14 @@ _OTHER_SOURCE = ("int8-activations", "dynamic-quantization", "fused-operators")
 _RUNTIME = ("no-cpu-kernel", "ort-format", "opset-runtime")
 
 
-def verdict(facts: ModelFacts, usable: Usability | None, findings: Sequence[Finding]) -> Verdict:
-    """What to do first, and the command that does it."""
+def verdict(
+    facts: ModelFacts, usable: Usability | None, findings: Sequence[Finding], mended: Usability | None = None
+) -> Verdict:
+    """What to do first, and the command that does it. `mended`: what NNAPI takes after the steps of this verdict."""
     fine = usable is not None and usable.answer == "YES"
     mends = [one for one in findings if _is_mend(one, fine=fine)]
     if mends:
-        return _mend(facts, usable, findings, mends)
+        return _mend(facts, usable, mends, mended)
     if usable is None:
         text = "Nothing stands against the CPU. What NNAPI takes could not be told."
         return Verdict(word="cpu", text=text, command=_measure(facts, "cpu"))
@@ -63,19 +65,22 @@ def _is_mend(finding: Finding, *, fine: bool) -> bool:
     return finding.severity is Severity.BLOCKS or bool(finding.steps)
 
 
-def _mend(
-    facts: ModelFacts, usable: Usability | None, findings: Sequence[Finding], mends: Sequence[Finding]
-) -> Verdict:
+def _mend(facts: ModelFacts, usable: Usability | None, mends: Sequence[Finding], mended: Usability | None) -> Verdict:
     names = list(dict.fromkeys(_SHORT.get(one.id, one.id) for one in mends))
     words = [f"Mend these first: {', '.join(names)}."]
-    if usable is not None and not any(one.id in _RUNTIME for one in mends):
-        what = "with its dimensions fixed" if facts.free_dims else "as it is"
-        words.append(f"NNAPI {what} {_takes(usable)}.")
     unaided = [one for one in mends if not one.steps and not one.needs_dims]
-    command = unaided[0].command if unaided else build_command(facts.source, "basic", _steps(mends), facts.dims)
+    steps = _steps(mends)
+    if usable is not None and not any(one.id in _RUNTIME for one in mends):
+        what = "with its dimensions fixed" if facts.free_dims and facts.fixed_graph is not None else "as it is"
+        is_other = mended is not None and _takes(mended) != _takes(usable)
+        after = f"; after that it {_takes(mended)}" if mended is not None and is_other else ""
+        words.append(f"NNAPI {what} {_takes(usable)}{after}.")
     if unaided and unaided[0].remedy:
         words.append(f"{unaided[0].remedy[0].upper()}{unaided[0].remedy[1:]}.")
-    return Verdict(word="mend", text=" ".join(words), command=command)
+    elif facts.mended is not None and facts.mended.problem:
+        words.append(f"But the recipe can't be built: {facts.mended.problem}.")
+    command = unaided[0].command if unaided else build_command(facts.source, "basic", steps, facts.dims)
+    return Verdict(word="mend", text=" ".join(words), command=command, steps=tuple(steps), is_whole=not unaided)
 
 
 def _steps(mends: Sequence[Finding]) -> list[str]:

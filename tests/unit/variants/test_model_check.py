@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from orchestrator.variants.checks.finding import MAX_PLACES, Finding, Severity
 from orchestrator.variants.checks.formats import LARGEST_BYTES, newest_opset
 from orchestrator.variants.checks.report import CheckReport
 from orchestrator.variants.checks.rules import check
-from orchestrator.variants.facts_of_model import facts_of
+from orchestrator.variants.facts_of_model import facts_of, mend
+from orchestrator.variants.recipe_words import STEP_WORDS, parse_recipe
 from orchestrator.variants.samples import mnist
 from tests.unit.variants import check_nets, nets
 
@@ -106,19 +108,58 @@ def test_a_finding_is_there_and_is_not(finding_id: str, tmp_path: Path) -> None:
     assert finding_id not in ids(report_of(lacks(), tmp_path))
 
 
-def test_each_remedy_that_a_recipe_knows_is_a_command(tmp_path: Path) -> None:
-    for finding_id, words in {
-        "initializers-in-inputs": "basic+weights-inside",
-        "opset-nnapi": "basic+opset=21",
-        "nnapi-rewritable": "basic+nnapi-rewrites",
-        "int8-activations": "basic+qdq-u8s8",
-        "denormal-weights": "all+flush-denormals",
-        "layout-transposes": "basic+no-tf-transposes",
-        "nnapi-partitions": "nnapi-aware",
-    }.items():
-        command = the(report_of(ROWS[finding_id][0](), tmp_path), finding_id).command
-        assert command.startswith("orch model build "), command
-        assert f"--recipe {words}" in command, command
+REMEDIES: Mapping[str, str] = {
+    "initializers-in-inputs": "basic+weights-inside",
+    "opset-nnapi": "basic+opset=21",
+    "nnapi-rewritable": "basic+nnapi-rewrites",
+    "int8-activations": "basic+qdq-u8s8",
+    "dynamic-quantization": "basic+qdq-u8u8",
+    "denormal-weights": "all+flush-denormals",
+    "layout-transposes": "basic+no-tf-transposes",
+    "nnapi-partitions": "nnapi-aware",
+    "nnapi-small-share": "nnapi-aware",
+}
+
+
+@pytest.mark.parametrize("finding_id", REMEDIES)
+def test_each_remedy_is_a_command_where_recipes_have_its_words(finding_id: str, tmp_path: Path) -> None:
+    command = the(report_of(ROWS[finding_id][0](), tmp_path), finding_id).command
+    words = REMEDIES[finding_id]
+    step = words.partition("+")[2].partition("=")[0]
+    if step and step not in STEP_WORDS:
+        assert command == ""
+    else:
+        assert command.startswith("orch model build ")
+        assert f"--recipe {words}" in command
+        assert parse_recipe(words).name.startswith(words)
+
+
+MENDED: Mapping[str, tuple[Net, str]] = {
+    "weights inside": (lambda: check_nets.initializers_in_inputs(7), "after that it takes 4 of 4 nodes in one piece"),
+    "opset": (lambda: check_nets.chain("Relu", opset=22), "after that it takes 2 of 2 nodes in one piece"),
+    "an opset that is too old": (lambda: check_nets.chain("Relu", opset=6), "after that it takes 2 of 2 nodes"),
+}
+
+
+@pytest.mark.parametrize("what", MENDED)
+def test_what_the_verdict_promises_was_tried(what: str, tmp_path: Path) -> None:
+    make, words = MENDED[what]
+    path = nets.save(make(), tmp_path / "net.onnx")
+    facts = facts_of(path, {})
+    first = check(facts)
+    assert first.mended is None
+    report = check(replace(facts, mended=mend(path, first.verdict.steps, facts.fixed_dims)))
+    assert report.mended is not None
+    assert words in report.verdict.text
+
+
+def test_a_recipe_that_can_not_be_built_is_told(tmp_path: Path) -> None:
+    path = nets.save(check_nets.initializers_in_inputs(7), tmp_path / "net.onnx")
+    facts = facts_of(path, {})
+    failed = mend(path, ("weights-inside", "flush-denormals"), ())
+    assert failed.graph is None
+    text = check(replace(facts, mended=failed)).verdict.text
+    assert "But the recipe can't be built: flush-denormals: no weight is denormal" in text
 
 
 def test_old_operators_are_to_be_lifted(tmp_path: Path) -> None:
