@@ -31,3 +31,13 @@ class SessionSettings:
     denormals_as_zero: bool = False
     nnapi_flags: tuple[NnapiFlag, ...] = ()
     config: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def relaxes_to_half(self) -> bool:
+        """Whether NNAPI may compute in half precision."""
+        return self.provider is ExecutionProvider.NNAPI and NnapiFlag.FP16 in self.nnapi_flags
+
+    @property
+    def is_nnapi_reference(self) -> bool:
+        """Whether Android's own CPU implementation alone may compute what NNAPI takes."""
+        return self.provider is ExecutionProvider.NNAPI and NnapiFlag.CPU_ONLY in self.nnapi_flags

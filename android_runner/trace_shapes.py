@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import orjson
@@ -34,30 +35,23 @@ def shapes_of(chunks: Iterable[bytes], nodes: Collection[str]) -> dict[str, tupl
 
     What is not understood is left out, and a node that never ran is not there.
     """
-    wanted = {f'"name" :"{name}{_KERNEL}"'.encode(): name for name in nodes}
+    wanted = re.compile("|".join(f'"{re.escape(name)}{_KERNEL}"' for name in nodes).encode() or rb"(?!)")
     found: dict[str, list[ShapesTold]] = {}
     for at, line in enumerate(bounded_lines(chunks, TraceEvents())):
         if at > MAX_EVENTS:
             break
-        name = _name_in(line, wanted)
-        told = _told(line) if name is not None else None
-        if name is not None and told is not None:
-            found.setdefault(name, []).append(told)
+        if wanted.search(line) is not None and (told := _told(line)) is not None and told[0] in nodes:
+            found.setdefault(told[0], []).append(told[1])
     return {name: tuple(executions) for name, executions in found.items()}
 
 
-def _name_in(line: bytes, wanted: Mapping[bytes, str]) -> str | None:
-    start = line.find(b'"name" :"')
-    if start < 0:
-        return None
-    return wanted.get(line[start : line.find(b'"', start + 9) + 1])
-
-
-def _told(line: bytes) -> ShapesTold | None:
+def _told(line: bytes) -> tuple[str, ShapesTold] | None:
+    """The event's name and what it says; None for what is none."""
     try:
-        args = orjson.loads(line.strip().removesuffix(b","))["args"]
+        event = orjson.loads(line.strip().removesuffix(b","))
+        args = event["args"]
         size = args.get("output_size")
-        return ShapesTold(
+        return str(event["name"]).removesuffix(_KERNEL), ShapesTold(
             inputs=_shapes(args.get("input_type_shape")),
             outputs=_shapes(args.get("output_type_shape")),
             output_bytes=int(size) if isinstance(size, str) and size.isdecimal() and len(size) < 16 else None,

@@ -6,7 +6,7 @@ import getpass
 import secrets
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from android_runner.capabilities import Capabilities
 from android_runner.facts import PhoneFacts
@@ -18,6 +18,7 @@ from orchestrator.app.comparing import pairs_of
 from orchestrator.app.phones import Phone, claim
 from orchestrator.app.prepare import ANY_API, OnPhone, Workshop, expand_all, prepare
 from orchestrator.app.site import Site, farm_for, script_unit
+from orchestrator.app.verifying import Checks, checks_for
 from orchestrator.app.wish import Kept, Wish, kept_to_text
 from orchestrator.digest import digest_of
 from orchestrator.errors import Problem, UsageError
@@ -77,7 +78,7 @@ def prepared(wish: Wish, facts: Sequence[PhoneFacts], home: Home, reader: OrtVer
 def begin(ready: Ready, site: Site) -> Farm:
     """Write the whole plan down, and set the farm up. Raises UsageError when nothing is left to measure."""
     run_id = ready.named.run_id
-    contents, kept = _contents(ready, site)
+    contents, kept, checks = _contents(ready, site)
     site.ledger.add_run(contents)
     materials = Materials(
         run_id=run_id,
@@ -88,6 +89,7 @@ def begin(ready: Ready, site: Site) -> Farm:
         script=script_unit(),
         script_digest=script_digest(),
         trial_s=ready.wish.length().max_s,
+        checks=checks.built,
     )
     return farm_for(contents, kept, materials, ready.phones, site)
 
@@ -96,7 +98,7 @@ def _built(workshop: Workshop) -> dict[str, Variant]:
     return {one.variant_id: one for one in workshop.variants.values() if isinstance(one, Variant)}
 
 
-def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept]:
+def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
     plan, run_id, seed = ready.wish.plan, ready.named.run_id, ready.named.seed
     on_phones = [OnPhone(facts=phone.facts, capabilities=can) for phone, can in ready.phones if phone.facts]
     expansions = expand_all(ready.wish, ready.workshop, ready.tool, on_phones)
@@ -110,6 +112,7 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept]:
         iterations=plan.iterations,
         seed=seed,
         trace=plan.trace,
+        verify=plan.verify,
         devices=ready.wish.device,
         inputs={inputs.digest: inputs.source for _, inputs in ready.workshop.models},
         command=ready.command,
@@ -117,19 +120,30 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept]:
     built = _built(ready.workshop)
     graphs = _claim_graphs(cases, built, site.home)
     known = known_numerics(pairs_of(built.values(), ready.workshop), Shelf(site.home.shelf))
+    checks = checks_for(cases, ready.workshop, site.home) if plan.verify else Checks()
     contents = RunContents(
         run=_run_record(ready, run_id, kept, site),
         phones=tuple(_phone_record(phone) for phone, _ in ready.phones),
-        variants=tuple(variant_record(variant, graphs.get(one, ""), known.get(one)) for one, variant in built.items()),
+        variants=tuple(
+            replace(variant_record(variant, graphs.get(one, ""), known.get(one)), check=checks.facts.get(one))
+            for one, variant in built.items()
+        ),
         cases=cases,
         trials=tuple(
             trial
             for phone, one in expansions.items()
-            for trial in trials_of(one.cases, phone, rounds=plan.rounds, seed=seed, trace=plan.trace)
+            for trial in trials_of(
+                one.cases,
+                phone,
+                rounds=plan.rounds,
+                seed=seed,
+                trace=plan.trace,
+                verify=checks.checkable(one.cases),
+            )
         ),
         dropped=tuple(drop for one in expansions.values() for drop in one.dropped),
     )
-    return contents, kept
+    return contents, kept, checks
 
 
 def _run_record(ready: Ready, run_id: str, kept: Kept, site: Site) -> RunRecord:

@@ -40,7 +40,7 @@ def estimate(wish: Wish, workshop: Workshop, tool: Tool, expansions: Mapping[str
     trials = 0
     for one in expansions.values():
         timed = sum(case.timed for case in one.cases)
-        planned = trials_planned(one.cases, rounds=wish.plan.rounds, trace=wish.plan.trace)
+        planned = trials_planned(one.cases, rounds=wish.plan.rounds, trace=wish.plan.trace, verify=wish.plan.verify)
         trials += planned
         beside_s = (planned - timed * wish.plan.rounds) * BESIDE_S
         lanes_s.append(timed * (calibration_s + per_trial_s * wish.plan.rounds) + beside_s)
@@ -53,9 +53,10 @@ def estimate(wish: Wish, workshop: Workshop, tool: Tool, expansions: Mapping[str
     }
     inputs = {one.digest: one.size_bytes for _, one in workshop.models}
     tool_bytes = sum(each.size_bytes() for each in tool.unit.files)
+    times = 2 if wish.plan.verify else 1  # a check variant is its variant and a little more
     return Estimate(
         seconds_s=longest_s,
-        bytes_a_phone=tool_bytes + sum(sizes[variant] + inputs[data] for variant, data in used.items()),
+        bytes_a_phone=tool_bytes + times * sum(sizes[variant] + inputs[data] for variant, data in used.items()),
         trials=trials,
         at_most=any(case.where_pays is not None for one in expansions.values() for case in one.cases),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from android_runner.facts import PhoneFacts
 from orchestrator.app.beginning import prepared
@@ -13,6 +13,8 @@ from orchestrator.app.site import check_on_host, tool_for
 from orchestrator.app.wish import Wish
 from orchestrator.home import Home
 from orchestrator.plan.matrix import Expansion
+from orchestrator.plan.order import verified
+from orchestrator.report.numbers import plural
 from orchestrator.report.plan_text import PlanCase, PlanPhone, PlanView
 from orchestrator.report.summary import DroppedRow
 
@@ -44,7 +46,13 @@ def plan_only(wish: Wish, home: Home, adb_port: int, slots: int, say: Callable[[
         estimate_at_most=cost.at_most,
         stage_bytes=cost.bytes_a_phone * len(facts),
         estimate_basis="from the plan alone",
+        notes=_notes(wish, expansions.values()),
     )
+
+
+def _notes(wish: Wish, expansions: Iterable[Expansion]) -> tuple[str, ...]:
+    more = sum(len(verified(one.cases)) for one in expansions) if wish.plan.verify else 0
+    return (f"--verify: {plural(more, 'trial')} more, never timed: what each setting computes",) if more else ()
 
 
 def _phone(facts: PhoneFacts, expansion: Expansion, wish: Wish) -> PlanPhone:

@@ -12,6 +12,7 @@ from android_runner.phone.listing import script_digest
 from orchestrator.app.binary import Tool, kept_tool
 from orchestrator.app.phones import Phone, claim, real_phones, start_virtual
 from orchestrator.app.site import Site, able_phones, farm_for, kits_for, open_ids, script_unit
+from orchestrator.app.verifying import kept_checks
 from orchestrator.app.wish import Kept, kept_from_text
 from orchestrator.errors import NoUsableDevice
 from orchestrator.farm.adopt import adopt_orphans
@@ -124,4 +125,5 @@ def _materials(contents: RunContents, kept: Kept, tool: Tool, home: Home) -> Mat
         script=script_unit(),
         script_digest=script_digest(),
         trial_s=TrialLength(min_s=kept.seconds).max_s,
+        checks=kept_checks(contents.variants, home),
     )

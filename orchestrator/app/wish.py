@@ -38,6 +38,7 @@ class RunOptions:
     dim: tuple[str, ...] = ()
     inputs: str = ""
     trace: bool = False
+    verify: bool = False
     note: str = ""
     tag: tuple[str, ...] = ()
 
@@ -128,6 +129,7 @@ def _over(plan: PlanFile, options: RunOptions) -> PlanFile:
         "iterations": typed(options.iterations, plan.iterations),
         "seed": plan.seed if options.seed is None else options.seed,
         "trace": options.trace or plan.trace,
+        "verify": options.verify or plan.verify,
         "perf_test": typed(options.perf_test, plan.perf_test),
         "lib": list(options.lib) or plan.lib,
         "dialect": typed(options.dialect, plan.dialect),
@@ -172,6 +174,7 @@ class Kept:
     inputs: Mapping[str, str]
     """digest of an input set -> its source, in words"""
     command: str
+    verify: bool = False
 
 
 def kept_to_text(kept: Kept) -> str:

@@ -86,6 +86,9 @@ class Asked:
     dim: DimOption = field(default_factory=list)
     inputs: InputsOption = ""
     trace: Annotated[bool, typer.Option("--trace", help="Add one tracing trial per case, never timed.")] = False
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Also check what each case computes on the phone; never timed.")
+    ] = False
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="A note kept with the run.")] = ""
     tag: Annotated[list[str], typer.Option("--tag", metavar="TEXT", help="A tag kept with the run; repeatable.")] = (
         field(default_factory=list)

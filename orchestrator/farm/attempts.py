@@ -95,7 +95,7 @@ def _outcome(work: Work, folder: TrialFolder) -> tuple[Measured | Failed, Calibr
         reading = judge(
             folder,
             wants_latencies=work.purpose is Purpose.TIME,
-            wants_trace=work.purpose is Purpose.TRACE,
+            wants_trace=work.purpose in (Purpose.TRACE, Purpose.VERIFY),
             wants_log=work.purpose is Purpose.INTROSPECT,
         )
     except RunnerError as error:

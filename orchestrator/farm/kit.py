@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from android_runner.assignment import LOG_TAG
 from android_runner.block import TrialTask
@@ -20,6 +20,7 @@ from orchestrator.outcome import Failed
 from orchestrator.plan.case import Case, Purpose
 from orchestrator.plan.length import deadline_s
 from orchestrator.variants.recipe import InputSet, Variant
+from orchestrator.variants.verify_variant import CheckVariant
 
 RESULT_FILE = "result.csv"
 TRACE_PREFIX = "trace"
@@ -34,7 +35,7 @@ DeviceSource = Callable[[], Device]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Materials:
-    """What the cases of a run refer to, by id."""
+    """What the cases of a run refer to, by id; check variants by the id of the variant that they check."""
 
     run_id: str
     cases: Mapping[str, Case]
@@ -44,6 +45,7 @@ class Materials:
     script: StageUnit
     script_digest: str
     trial_s: float
+    checks: Mapping[str, CheckVariant] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,22 +62,39 @@ class LaneKit:
 
 def model_unit(case: Case, materials: Materials) -> StageUnit:
     """A variant with its inputs as perf_test wants them: the model alone beside one data set."""
-    variant = materials.variants[case.variant_id]
+    digest = digest_of(["model", case.variant_id, case.inputs_digest])
+    return StageUnit(digest=digest, files=_files(materials.variants[case.variant_id], case, materials))
+
+
+def check_unit(case: Case, materials: Materials) -> StageUnit:
+    """The check variant of a case's variant, with the same inputs."""
+    check = materials.checks[case.variant_id]
+    return StageUnit(digest=digest_of(["check", check.facts.check_id]), files=_files(check, case, materials))
+
+
+def _files(model: Variant | CheckVariant, case: Case, materials: Materials) -> tuple[StageFile, ...]:
     inputs = materials.inputs[case.inputs_digest]
-    main = StageFile(name=f"model.{variant.recipe.format.value}", source=variant.path, sha256=variant.sha256)
-    beside = [
-        StageFile(name=name, source=variant.path.parent / name, sha256=sha256) for name, sha256 in variant.external
-    ]
+    main = StageFile(name=f"model{model.path.suffix}", source=model.path, sha256=model.sha256)
+    beside = [StageFile(name=name, source=model.path.parent / name, sha256=sha256) for name, sha256 in model.external]
     data = [
         StageFile(name=f"test_data_set_0/{name}", source=inputs.directory / name, sha256="") for name in inputs.files
     ]
-    return StageUnit(digest=digest_of(["model", case.variant_id, case.inputs_digest]), files=(main, *beside, *data))
+    return (main, *beside, *data)
+
+
+def unit_of(work: Work, materials: Materials) -> StageUnit:
+    """The model unit that a piece of work runs."""
+    case = materials.cases[work.case_id]
+    return check_unit(case, materials) if work.purpose is Purpose.VERIFY else model_unit(case, materials)
 
 
 def units_for(works: tuple[Work, ...] | tuple[str, ...], materials: Materials) -> list[StageUnit]:
     """The distinct model units that works (or cases by id) need, in order of first use."""
-    ids = dict.fromkeys(work if isinstance(work, str) else work.case_id for work in works)
-    units = (model_unit(materials.cases[case_id], materials) for case_id in ids)
+    asked = {one if isinstance(one, str) else (one.case_id, one.purpose is Purpose.VERIFY): one for one in works}
+    units = (
+        model_unit(materials.cases[one], materials) if isinstance(one, str) else unit_of(one, materials)
+        for one in asked.values()
+    )
     return list({unit.digest: unit for unit in units}.values())
 
 
@@ -87,7 +106,7 @@ def task_id(index: int, work: Work) -> str:
 def task_of(index: int, work: Work, kit: LaneKit) -> TrialTask:
     """The process to start for a piece of work. Raises SettingRefused when the binary can't be told to."""
     case = kit.materials.cases[work.case_id]
-    unit = model_unit(case, kit.materials)
+    unit = unit_of(work, kit.materials)
     variant = kit.materials.variants[case.variant_id]
     timed, introspects = work.purpose is Purpose.TIME, work.purpose is Purpose.INTROSPECT
     call = Invocation(
@@ -97,7 +116,7 @@ def task_of(index: int, work: Work, kit: LaneKit) -> TrialTask:
         iterations=work.iterations,
         seconds=None,
         result_file=RESULT_FILE if timed else None,
-        trace_prefix=TRACE_PREFIX if work.purpose is Purpose.TRACE else None,
+        trace_prefix=TRACE_PREFIX if work.purpose in (Purpose.TRACE, Purpose.VERIFY) else None,
         verbose=introspects,
         replay_saved=variant.recipe.format is ModelFormat.ORT and variant.recipe.style is OptimizationStyle.RUNTIME,
     )

@@ -13,12 +13,14 @@ from orchestrator.digest import digest_of
 class Purpose(StrEnum):
     """What a trial is for; they are never mixed. Calibration finds a case's number of iterations.
 
-    Introspection is one verbose iteration whose log tells what the execution provider took.
+    Introspection is one verbose iteration whose log tells what the execution provider took. Verifying traces the case's
+    check variant, whose outputs end in what tells their error.
     """
 
     TIME = "time"
     TRACE = "trace"
     INTROSPECT = "introspect"
+    VERIFY = "verify"
     CALIBRATE = "calibrate"
 
 

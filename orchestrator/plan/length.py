@@ -18,9 +18,9 @@ SETTLED_S = 0.08
 MAX_CALIBRATIONS = 3
 MARGIN = 1.1
 """A calibrating process is not yet warm, so that a trial sized by it would end a little early."""
-FEW_ITERATIONS = {Purpose.TRACE: 10, Purpose.INTROSPECT: 1}
+FEW_ITERATIONS = {Purpose.TRACE: 10, Purpose.INTROSPECT: 1, Purpose.VERIFY: 3}
 """Runs of what is not timed: a trace's cap of 1,000,000 events and its perturbation ask for few; an introspection has
-said everything when the session is made."""
+said everything when the session is made. A few runs are verified, as a driver may be wrong now and then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

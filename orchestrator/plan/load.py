@@ -81,6 +81,7 @@ class PlanFile:
     seconds: Annotated[float, Field(gt=0, le=60)] = 2.0
     iterations: Annotated[int, Field(ge=1, le=MAX_ITERATIONS)] | None = None
     trace: bool = False
+    verify: bool = False
     device: list[str] = Field(default_factory=list)
     perf_test: str = ""
     lib: list[str] = Field(default_factory=list)

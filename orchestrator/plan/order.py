@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from android_runner.ort import ExecutionProvider
 from orchestrator.digest import digest_of
 from orchestrator.plan.case import Case, Purpose, Trial
 
 
-def trials_of(cases: Sequence[Case], phone: str, *, rounds: int, seed: int, trace: bool = False) -> list[Trial]:
-    """A phone's trials: `rounds` timed rounds, then one that asks what was taken, then a traced one.
+def trials_of(
+    cases: Sequence[Case],
+    phone: str,
+    *,
+    rounds: int,
+    seed: int,
+    trace: bool = False,
+    verify: Collection[str] = (),
+) -> list[Trial]:
+    """A phone's trials: `rounds` timed rounds, then one that asks what was taken, a traced one, one that verifies.
 
     The cases of the second step have as many timed rounds of their own behind those of the first, numbered on: what is
     paired by round was measured side by side.
     NNAPI's cases are always introspected and traced, as their figures say little without, and so is what stands beside
-    them; `trace` traces all cases. The order depends on seed, phone and round only, not on how the cases were listed.
+    them; `trace` traces all cases. Of the cases in `verify`, by id, those that `verified` names are verified, and
+    traced, too. The order depends on seed, phone and round only, not on how the cases were listed.
     """
     steps = [[case for case in cases if (case.where_pays is None) is first] for first in (True, False)]
     rows = [
@@ -24,7 +33,12 @@ def trials_of(cases: Sequence[Case], phone: str, *, rounds: int, seed: int, trac
         for step, own in enumerate(steps)
         for number in range(1, rounds + 1)
     ]
-    rows += [(Purpose.INTROSPECT, 1, introspected(cases)), (Purpose.TRACE, 1, _traced(cases, every=trace))]
+    checked = verified(cases) & set(verify)
+    rows += [
+        (Purpose.INTROSPECT, 1, introspected(cases)),
+        (Purpose.TRACE, 1, _traced(cases, every=trace) | checked),
+        (Purpose.VERIFY, 1, checked),
+    ]
     trials: list[Trial] = []
     for purpose, number, chosen in rows:
         order = sorted(chosen)
@@ -40,9 +54,16 @@ def introspected(cases: Sequence[Case]) -> set[str]:
     return {case.case_id for case in cases if case.settings.provider is ExecutionProvider.NNAPI}
 
 
-def trials_planned(cases: Sequence[Case], *, rounds: int, trace: bool = False) -> int:
-    """How many trials `trials_of` gives for these cases on one phone."""
-    return len(_timed(cases)) * rounds + len(introspected(cases)) + len(_traced(cases, every=trace))
+def verified(cases: Sequence[Case]) -> set[str]:
+    """The cases, by id, whose outputs can be asked for: those that are ranked."""
+    return {case.case_id for case in cases if case.timed and not case.twin_of}
+
+
+def trials_planned(cases: Sequence[Case], *, rounds: int, trace: bool = False, verify: bool = False) -> int:
+    """How many trials `trials_of` gives for these cases on one phone, at most: with each that can be verified."""
+    checked = verified(cases) if verify else set()
+    traced = _traced(cases, every=trace) | checked
+    return len(_timed(cases)) * rounds + len(introspected(cases)) + len(traced) + len(checked)
 
 
 def _timed(cases: Sequence[Case]) -> set[str]:

@@ -21,7 +21,7 @@ _ROW = _C("", "what a person calls the case: 'cpu all 4t'")
 _CASE = _C("", "digest of what was asked: variant, settings, binary, inputs")
 _TRIAL = _C("", "the trial's id: run, case, phone, purpose, round; missing for a calibration")
 _ATTEMPT = _C("", "the attempt's id")
-_PURPOSE = _C("", "time, trace, introspect or calibrate; they are never mixed")
+_PURPOSE = _C("", "time, trace, introspect, verify or calibrate; they are never mixed")
 _ROUND = _C("", "which planned repetition of the case, from 1", "int")
 _POSITION = _C("", "place in the phone's order", "int")
 _KIND = _C("", "what went wrong, one word of the error tree: crashed, timed_out, …")
@@ -280,6 +280,7 @@ PREDICTIONS: Columns = {
 PLACEMENTS: Columns = {**_OF_ATTEMPT, **nnapi_columns.PLACEMENT}
 CLAIMS: Columns = {**_OF_ATTEMPT, **nnapi_columns.CLAIM}
 PARTITIONS: Columns = {**_OF_ATTEMPT, **nnapi_columns.PARTITION}
+CHECKS: Columns = {**_OF_ATTEMPT, **nnapi_columns.CHECK}
 
 COLUMNS: Mapping[str, Columns] = {
     "runs": RUNS,
@@ -293,6 +294,7 @@ COLUMNS: Mapping[str, Columns] = {
     "placements": PLACEMENTS,
     "claims": CLAIMS,
     "partitions": PARTITIONS,
+    "checks": CHECKS,
     "dropped": DROPPED,
 }
 """frame -> column -> (unit, meaning, kind)"""

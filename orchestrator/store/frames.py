@@ -7,10 +7,11 @@ parsers of today.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -23,10 +24,11 @@ from android_runner.nnapi.notation import graph_from_text
 from android_runner.perf_report import MAX_STDOUT_BYTES, Latencies, iteration_lines
 from android_runner.result_file import MAX_RESULT_FILE_BYTES, parse_result_file
 from android_runner.trace import TraceTable, operators, read_trace_chunks
+from android_runner.trace_shapes import shapes_of
 from orchestrator.errors import StoreError
 from orchestrator.outcome import Measured
 from orchestrator.plan.case import Case, Purpose
-from orchestrator.store.columns import COLUMNS, ITERATIONS, OPERATORS, PARTITIONS, PLACEMENTS
+from orchestrator.store.columns import CHECKS, COLUMNS, ITERATIONS, OPERATORS, PARTITIONS, PLACEMENTS
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frame_rows import Cells, RunRows, dropped_cells, phone_cells, run_cells, variant_cells
 from orchestrator.store.ledger import FILE_NAME, Ledger
@@ -34,11 +36,13 @@ from orchestrator.store.meaning import ColumnMeaning
 from orchestrator.store.nnapi_rows import claim_cells, partition_cells, placement_cells
 from orchestrator.store.predicted import companion, predicted_cells, predicted_pieces
 from orchestrator.store.records import AttemptRecord, RunContents, RunSummary, TrialRow
+from orchestrator.store.typed import frame_of, typed
+from orchestrator.store.verify_rows import Verified, check_cells, other_nodes, verified_cells, wanted_nodes
 
 RESULT_FILE = "result.csv"
 MAX_CLAIM_GRAPH_BYTES = 256 * 1024 * 1024
 _TRACE_CHUNK_BYTES = 1024 * 1024
-_DTYPES = {"text": "string", "int": "Int64", "float": "float64", "flag": "boolean"}
+_Read = TypeVar("_Read")
 
 
 class RunFrames:
@@ -85,32 +89,32 @@ class RunFrames:
     @cached_property
     def runs(self) -> pd.DataFrame:
         """One row: the run."""
-        return _frame("runs", [run_cells(self._summary)])
+        return frame_of("runs", [run_cells(self._summary)])
 
     @cached_property
     def phones(self) -> pd.DataFrame:
         """One row a phone."""
-        return _frame("phones", [phone_cells(self.run_id, phone) for phone in self._contents.phones])
+        return frame_of("phones", [phone_cells(self.run_id, phone) for phone in self._contents.phones])
 
     @cached_property
     def variants(self) -> pd.DataFrame:
         """One row a variant."""
-        return _frame("variants", [variant_cells(self.run_id, one) for one in self._contents.variants])
+        return frame_of("variants", [variant_cells(self.run_id, one) for one in self._contents.variants])
 
     @cached_property
     def dropped(self) -> pd.DataFrame:
         """One row a cell of the matrix that is no trial."""
-        return _frame("dropped", dropped_cells(self._contents))
+        return frame_of("dropped", dropped_cells(self._contents))
 
     @cached_property
     def trials(self) -> pd.DataFrame:
         """One row a planned trial, in the order of the plan."""
-        return _frame("trials", [self._rows.trial(row) for row in self._trial_rows])
+        return frame_of("trials", [self._rows.trial(row) for row in self._trial_rows])
 
     @cached_property
     def attempts(self) -> pd.DataFrame:
         """One row an attempt, calibrations too, in the order in which they were recorded."""
-        return _frame("attempts", [self._attempt(one) for one in self._attempt_records])
+        return frame_of("attempts", [self._attempt(one) for one in self._attempt_records])
 
     def _attempt(self, attempt: AttemptRecord) -> Cells:
         return self._rows.attempt(attempt, counted=attempt.attempt_id in self._counted)
@@ -123,8 +127,8 @@ class RunFrames:
             if attempt.purpose == Purpose.TIME and _measured(attempt):
                 latencies = self._latencies(attempt)
                 cells = {name: [value] * latencies.size for name, value in self._head(attempt, ITERATIONS).items()}
-                parts.append(_typed({**cells, "iteration": range(latencies.size), "latency_s": latencies}, ITERATIONS))
-        return pd.concat(parts, ignore_index=True) if parts else _frame("iterations", [])
+                parts.append(typed({**cells, "iteration": range(latencies.size), "latency_s": latencies}, ITERATIONS))
+        return pd.concat(parts, ignore_index=True) if parts else frame_of("iterations", [])
 
     @cached_property
     def operators(self) -> pd.DataFrame:
@@ -148,12 +152,12 @@ class RunFrames:
                     }
                     for one in operators(table)
                 ]
-        return _frame("operators", rows)
+        return frame_of("operators", rows)
 
     @cached_property
     def predictions(self) -> pd.DataFrame:
         """One row a phone, variant and set of NNAPI flags: what NNAPI should take, by the rules of today."""
-        return _frame("predictions", predicted_cells(self._contents, self._claim_graphs))
+        return frame_of("predictions", predicted_cells(self._contents, self._claim_graphs))
 
     @cached_property
     def _claim_graphs(self) -> dict[str, Graph]:
@@ -173,13 +177,13 @@ class RunFrames:
     @cached_property
     def placements(self) -> pd.DataFrame:
         """One row an introspection, failed ones too: how much NNAPI took, or why that is not known."""
-        return _frame("placements", [{**head, **placement_cells(said)} for head, said in self._introspections])
+        return frame_of("placements", [{**head, **placement_cells(said)} for head, said in self._introspections])
 
     @cached_property
     def claims(self) -> pd.DataFrame:
         """One row a node that NNAPI was asked about, of every introspection and look at the graph."""
         said = self._introspections
-        return _frame("claims", [{**head, **cells} for head, one in said for cells in claim_cells(one)])
+        return frame_of("claims", [{**head, **cells} for head, one in said for cells in claim_cells(one)])
 
     @cached_property
     def partitions(self) -> pd.DataFrame:
@@ -195,7 +199,24 @@ class RunFrames:
             on_cpu = self._trace(cpu) if cpu is not None and cpu is not attempt else None
             cells = partition_cells(self._trace(attempt), self._pieces(case, attempt.phone), on_cpu)
             rows += [{**self._head(attempt, PARTITIONS), **one} for one in cells]
-        return _frame("partitions", rows)
+        return frame_of("partitions", rows)
+
+    @cached_property
+    def checks(self) -> pd.DataFrame:
+        """One row an output of every case that was to be verified; one for all where nothing is known of any."""
+        heads = {row.trial_id: self._rows.trial(row) for row in self._trial_rows}
+        return frame_of("checks", verified_cells(self._contents, self._trial_rows, heads, self._checked))
+
+    def _checked(self, verified: Verified) -> list[Cells]:
+        attempts = {one.attempt_id: one for one in self._attempt_records}
+        attempt, own = attempts[verified.attempt_id], attempts.get(verified.traced_id)
+        if own is None:
+            why = "nothing was traced of the case itself, to see whether the same nodes ran"
+        else:
+            why = other_nodes(self._trace(own), self._trace(attempt), verified.facts.prefix)
+        shapes = self._read_trace(attempt, lambda chunks: shapes_of(chunks, wanted_nodes(verified.facts)))
+        cells = check_cells(verified.case, verified.facts, shapes, why)
+        return [{**self._head(attempt, CHECKS), **one} for one in cells]
 
     def _pieces(self, case: Case, phone: str) -> list[tuple[str, ...]]:
         graph = self._claim_graphs.get(case.variant_id)
@@ -235,35 +256,21 @@ class RunFrames:
         return np.array([], dtype=np.float64)
 
     def _trace(self, attempt: AttemptRecord) -> TraceTable:
+        return self._read_trace(attempt, read_trace_chunks)
+
+    def _read_trace(self, attempt: AttemptRecord, read: Callable[[Iterable[bytes]], _Read]) -> _Read:
         name = next((name for name in sorted(attempt.evidence) if name.endswith(".json")), None)
         if name is None:
             raise StoreError(f"attempt {attempt.attempt_id} measured a trace, but none is in its evidence")
         try:
             with self._evidence.open(attempt.evidence[name]) as stream:
-                return read_trace_chunks(iter(lambda: stream.read(_TRACE_CHUNK_BYTES), b""))
+                return read(iter(lambda: stream.read(_TRACE_CHUNK_BYTES), b""))
         except (ReportUnreadable, OSError, EOFError) as error:
             raise StoreError(f"attempt {attempt.attempt_id}: {name} can't be read: {error}") from error
 
 
 def _measured(attempt: AttemptRecord) -> bool:
     return isinstance(attempt.outcome, Measured)
-
-
-def _frame(name: str, rows: Iterable[Cells]) -> pd.DataFrame:
-    """Rows as a frame with exactly the columns of `COLUMNS[name]`."""
-    columns = COLUMNS[name]
-    listed = list(rows)
-    return _typed({column: [row.get(column) for row in listed] for column in columns}, columns)
-
-
-def _typed(cells: Mapping[str, object], columns: Mapping[str, ColumnMeaning]) -> pd.DataFrame:
-    return pd.DataFrame({name: _series(cells[name], meaning.kind) for name, meaning in columns.items()})
-
-
-def _series(values: object, kind: str) -> pd.Series:
-    if kind == "moment":
-        return pd.Series(pd.to_datetime(list(values), utc=True)).astype("datetime64[us, UTC]")  # type: ignore[call-overload]
-    return pd.Series(values, dtype=_DTYPES.get(kind, "object"))
 
 
 def load(run: str = "@last", home: str | Path | None = None) -> RunFrames:

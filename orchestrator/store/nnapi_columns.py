@@ -1,4 +1,5 @@
-"""Pure: the columns of the frames `placements`, `claims` and `partitions`, without those that say of which attempt."""
+"""Pure: the columns of the frames `placements`, `claims`, `partitions` and `checks`, without those that say of which
+attempt."""
 
 from __future__ import annotations
 
@@ -40,4 +41,21 @@ PARTITION: Columns = {
     "mean_s": _C("s", "its mean time in a run", "float"),
     "cpu_mean_s": _C("s", "mean time of the same nodes in a traced run on the CPU; missing: not traced", "float"),
     "complete": _C("", "whether the whole trace was there and understood", "flag"),
+}
+
+CHECK: Columns = {
+    "output": _C("", "the output's name; missing: it stands for all"),
+    "element_type": _C("", "its elements"),
+    "checked": _C("", "whether it is known how far it is from what is expected", "flag"),
+    "why": _C("", "why it is not"),
+    "difference": _C("", "equal, differs, not finite, or other shape"),
+    "error_db": _C(
+        "dB",
+        "10·log10(largest expected value / largest difference), rounded down; missing: it does not differ so",
+        "float",
+    ),
+    "peak": _C("", "the largest expected value", "float"),
+    "tolerance_db": _C("dB", "what it has to reach", "float"),
+    "within": _C("", "whether it does; missing: not checked", "flag"),
+    "reference": _C("", "whether the case is the phone's own reference (cpu_only), which is not ranked", "flag"),
 }

@@ -11,6 +11,7 @@ from android_runner.facts import PhoneFacts, Vitals
 from orchestrator.outcome import Outcome
 from orchestrator.plan.case import Case, Dropped, Trial
 from orchestrator.variants.tolerance import Numerics
+from orchestrator.variants.verify_variant import CheckFacts
 
 
 class RunState(StrEnum):
@@ -75,6 +76,8 @@ class VariantRecord:
     """Evidence: nodes and shapes for NNAPI's claim rules (`android_runner.nnapi.notation`); empty where not asked."""
     numerics: Numerics | None = None
     """How far its outputs are from its source's; None until that is known."""
+    check: CheckFacts | None = None
+    """Its check variant; None where nothing was to be verified."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

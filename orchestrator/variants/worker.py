@@ -44,7 +44,7 @@ def serve(jobs: TextIO, answers: TextIO) -> None:
 
 
 def _kind(job: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
-    """What does a job: describe a variant's graph, compare variants, check a model, or build a variant."""
+    """What does a job: describe a variant's graph, compare, check or verify, or build a variant."""
     if "check" in job:
         from orchestrator.variants.check_job import do_check  # noqa: PLC0415 - its imports would slow every build
 
@@ -53,6 +53,10 @@ def _kind(job: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], None]:
         from orchestrator.variants.numerics_shelf import do_compare  # noqa: PLC0415 - as above
 
         return do_compare
+    if "verify" in job:
+        from orchestrator.variants.verify_shelf import do_verify  # noqa: PLC0415 - few runs ask for it
+
+        return do_verify
     return do_claim_graph if "claim_graph" in job else do
 
 

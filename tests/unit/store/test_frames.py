@@ -27,6 +27,7 @@ from orchestrator.store.export import write_csv, write_parquet
 from orchestrator.store.frames import RunFrames
 from orchestrator.store.ledger import Ledger
 from orchestrator.variants.tolerance import Numerics, OutputError
+from orchestrator.variants.verify_variant import CheckedOutput, CheckFacts
 
 ROOT = Path(__file__).parents[3]
 LATENCIES_S = (0.004, 0.0041, 0.0039)
@@ -52,8 +53,21 @@ GRAPH = Graph(
 )
 
 
-def trace(*, nnapi: bool = False) -> bytes:
-    """Three runs of Conv and Relu as ORT writes them, the first is the warm-up; with NNAPI it takes the Relu."""
+CHECK = CheckFacts(
+    check_id="cd" * 32,
+    prefix="orch_check_",
+    outputs=(
+        CheckedOutput(name="y", element_type="float32", peak=2.0),
+        CheckedOutput(name="words", element_type="object", why_not="holds no numbers that could be compared"),
+    ),
+)
+
+
+def trace(*, nnapi: bool = False, tail: str = "") -> bytes:
+    """Three runs of Conv and Relu as ORT writes them, the first is the warm-up; with NNAPI it takes the Relu.
+
+    `tail` is a further event of every run.
+    """
     second = ("NnapiExecutionProvider_Nnapi_77_0_0", "Nnapi_77_0", "NnapiExecutionProvider")
     second = second if nnapi else ("b", "Relu", "CPUExecutionProvider")
 
@@ -66,6 +80,7 @@ def trace(*, nnapi: bool = False) -> bytes:
         at = 1000 * (run + 1)
         events.append(event("a_kernel_time", "Node", at, 300, op_name="Conv", provider="CPUExecutionProvider"))
         events.append(event(f"{second[0]}_kernel_time", "Node", at + 300, 100, op_name=second[1], provider=second[2]))
+        events += [tail.replace("AT", str(at + 405))] if tail else []
         events.append(event("SequentialExecutor::Execute", "Session", at, 410))
         events.append(event("model_run", "Session", at, 450))
     return ("[\n" + ",\n".join(events) + "\n]\n").encode()
@@ -92,9 +107,11 @@ def home(tmp_path: Path) -> Path:
     )
     graph = evidence.keep_bytes(graph_to_text(GRAPH).encode())
     variants = tuple(
-        replace(one, numerics=found, claim_graph=graph) for one, found in zip(contents.variants, numerics, strict=True)
+        replace(one, numerics=found, claim_graph=graph, check=check)
+        for one, found, check in zip(contents.variants, numerics, (CHECK, None), strict=True)
     )
-    ledger.add_run(replace(contents, variants=variants, trials=(*contents.trials, traced, *more)))
+    checked = replace(traced, purpose=Purpose.VERIFY, position=110)
+    ledger.add_run(replace(contents, variants=variants, trials=(*contents.trials, traced, *more, checked)))
     trials = contents.trials
     calibration = replace(sample.attempt(trials[0], "c0", Measured(figures=None)), purpose="calibrate", trial_id="")
     ledger.record_attempts(
@@ -107,6 +124,9 @@ def home(tmp_path: Path) -> Path:
             sample.attempt(
                 traced, "t0", Measured(figures=None), evidence={"trace_2026.json": evidence.keep_bytes(trace())}
             ),
+            sample.attempt(
+                checked, "v0", Measured(figures=None), evidence=kept(evidence, "t.json", trace(tail=tail_event(434)))
+            ),
             sample.attempt(more[0], "t1", Measured(figures=None), evidence=kept(evidence, "t.json", trace(nnapi=True))),
             sample.attempt(more[1], "i0", Measured(figures=None), evidence=kept(evidence, "logcat", LOG)),
             sample.attempt(more[2], "i1", sample.FAILED, evidence=kept(evidence, "logcat", LOG[: len(LOG) // 2])),
@@ -116,6 +136,19 @@ def home(tmp_path: Path) -> Path:
     ledger.end_trial(trials[3].trial_id(sample.RUN), Skipped(reason=SkipReason.PHONE_LOST))
     ledger.close()
     return tmp_path
+
+
+def tail_event(count: int, given: str = "[1,10]") -> str:
+    """The two nodes of a tail that are read: the error as a shape, and what was compared."""
+    args = {"op_name": "ConstantOfShape", "provider": "CPUExecutionProvider", "output_size": str(count)}
+    lines = []
+    for name, shapes in (
+        ("orch_check_0_error", {"output_type_shape": [{"uint8": [count]}]}),
+        ("orch_check_0_difference", {"input_type_shape": [{"double": json.loads(given)}, {"double": [1, 10]}]}),
+    ):
+        head = {"cat": "Node", "pid": 1, "tid": 1, "dur": 1, "ts": "AT", "ph": "X", "name": f"{name}_kernel_time"}
+        lines.append(json.dumps({**head, "args": {**args, **shapes}}, separators=(",", ":")))
+    return ",\n".join(lines).replace('"AT"', "AT")
 
 
 @pytest.fixture

@@ -20,16 +20,16 @@ from typing import Any
 from android_runner.nnapi.shapes import name_graphs
 from android_runner.ort import ModelFormat, OptimizationStyle
 from orchestrator.errors import VariantError
-from orchestrator.variants.build import saving_of
-from orchestrator.variants.check_tail import OLDEST_OPSET, append_tails, free_prefix
-from orchestrator.variants.check_variant import CheckedOutput, CheckFacts
 from orchestrator.variants.converter import Converter, converter_version, runtime, runtime_errors, runtime_words
 from orchestrator.variants.graph import Graph, graph_digest
 from orchestrator.variants.naming import shown
-from orchestrator.variants.read_onnx import opsets_of, parse, read_onnx
+from orchestrator.variants.read_onnx import parse, read_onnx
 from orchestrator.variants.read_ort import read_ort
 from orchestrator.variants.recipe import Recipe
 from orchestrator.variants.saving import Saving, save
+from orchestrator.variants.sessions import saving_of
+from orchestrator.variants.verify_tail import OLDEST_OPSET, append_tails, free_prefix
+from orchestrator.variants.verify_variant import CheckedOutput, CheckFacts
 
 MAX_BYTES = 2**31 - 2**20
 """What a protobuf message may have, and some room for the tails' own nodes."""
@@ -220,5 +220,3 @@ def without_tails(graph: Graph, prefix: str) -> Graph:
 
 def _mark(graph: Graph) -> str:
     return graph_digest(graph, "body", {})
-
-

@@ -4,17 +4,78 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from android_runner.partitions import NNAPI_PROVIDER
 from android_runner.trace import NodeTime, TraceTable
 from android_runner.trace_shapes import ShapesTold
-from orchestrator.plan.case import Case
+from orchestrator.outcome import Failed, Outcome, Skipped
+from orchestrator.plan.case import Case, Purpose
+from orchestrator.plan.order import verified
 from orchestrator.store.frame_rows import Cells
-from orchestrator.variants.check_variant import DIFFERENCE_NODE, ERROR_NODE, CheckedOutput, CheckFacts, node_name
+from orchestrator.store.records import RunContents, TrialRow
 from orchestrator.variants.decibels import OutputError, Precision, error_of, tolerance_db, within
+from orchestrator.variants.verify_variant import DIFFERENCE_NODE, ERROR_NODE, CheckedOutput, CheckFacts, node_name
 
 MAX_NAMED = 3
+_HEAD = ("run", "trial", "phone", "label", "model", "row", "case", "round")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """A case on a phone whose check variant was traced: the attempts that count, `traced_id` empty where none does."""
+
+    case: Case
+    facts: CheckFacts
+    attempt_id: str
+    traced_id: str
+
+
+def verified_cells(
+    contents: RunContents,
+    trials: Sequence[TrialRow],
+    heads: Mapping[str, Cells],
+    read: Callable[[Verified], list[Cells]],
+) -> Iterator[Cells]:
+    """The rows of `checks`: what `read` says of each verified case, else why nothing is known of it.
+
+    `heads` are the cells of each trial, by id.
+    """
+    facts = {one.variant_id: one.check for one in contents.variants}
+    cases = {one.case_id: one for one in contents.cases}
+    asked = verified(contents.cases)
+    by_place = {(row.trial.case_id, row.trial.phone, row.trial.purpose): row for row in trials}
+    for (case_id, phone, purpose), timed in by_place.items():
+        case, known = cases[case_id], facts.get(cases[case_id].variant_id)
+        if purpose is not Purpose.TIME or known is None or case_id not in asked:
+            continue
+        row, traced = (by_place.get((case_id, phone, one)) for one in (Purpose.VERIFY, Purpose.TRACE))
+        if row is not None and row.attempt_id is not None:
+            own = traced.attempt_id if traced is not None else None
+            found = read(Verified(case=case, facts=known, attempt_id=row.attempt_id, traced_id=own or ""))
+        else:
+            why = known.why_not or _why_no_answer(row.outcome if row is not None else None)
+            found = [{**_head(heads, row or timed, of_check=row is not None), **unchecked_cells(why)}]
+        for cells in found:
+            yield {**cells, "reference": case.settings.is_nnapi_reference}
+
+
+def _head(heads: Mapping[str, Cells], row: TrialRow, *, of_check: bool) -> Cells:
+    """The cells that say of what a row without an attempt is; the trial's own only where there was one."""
+    own = ("trial", "round")
+    cells = heads[row.trial_id]
+    return {name: cells.get(name) for name in _HEAD if of_check or name not in own}
+
+
+def _why_no_answer(outcome: Outcome | None) -> str:
+    match outcome:
+        case Failed(kind=kind, message=message):
+            return f"{kind.replace('_', ' ')}: {message}"
+        case Skipped(reason=reason, message=message):
+            return message or reason.value
+        case _:
+            return "not ended yet"
 
 
 def wanted_nodes(facts: CheckFacts) -> list[str]:
@@ -125,5 +186,3 @@ def _key(node: NodeTime) -> tuple[str, str, str]:
         numbers = re.findall(r"(?<=_)[0-9]{1,9}(?=_|$)", node.node)[-2:]
         return node.provider, "Nnapi", "_".join(numbers)
     return node.provider, node.op_name, re.sub(r"_?[0-9]+$", "", node.node)
-
-

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.variants.check_variant import DIFFERENCE_NODE, ERROR_NODE, CheckedOutput, node_name
 from orchestrator.variants.decibels import bounds
+from orchestrator.variants.verify_variant import DIFFERENCE_NODE, ERROR_NODE, CheckedOutput, node_name
 
 PREFIX = "orch_check_"
 OLDEST_OPSET = 7

@@ -16,12 +16,12 @@ from typing import Any
 from orchestrator.digest import digest_of
 from orchestrator.errors import StoreError, VariantError
 from orchestrator.variants import notation
-from orchestrator.variants.check_build import CheckJob, build_check
-from orchestrator.variants.check_variant import CheckedOutput, CheckFacts, CheckVariant
 from orchestrator.variants.converter import Converter, converter_version, installed
 from orchestrator.variants.crew import do_jobs
 from orchestrator.variants.recipe import InputSet, Variant
 from orchestrator.variants.shelf import Shelf
+from orchestrator.variants.verify_build import CheckJob, build_check
+from orchestrator.variants.verify_variant import CheckedOutput, CheckFacts, CheckVariant
 
 RULES = 1
 """Counts up when the same variant gets another tail."""
@@ -73,10 +73,10 @@ def check_id_of(variant: Variant, inputs: InputSet) -> str:
     return digest_of([RULES, variant.variant_id, variant.model.digest, inputs.digest, converter_version()])
 
 
-def do_check(job: Mapping[str, Any]) -> None:
+def do_verify(job: Mapping[str, Any]) -> None:
     """A worker's job: make one check variant, unless it got onto the shelf meanwhile. Raises VariantError, OSError."""
     shelf = Shelf(Path(job["shelf"]))
-    own, check_id = _shelf_of(shelf), str(job["check"])
+    own, check_id = _shelf_of(shelf), str(job["verify"])
     source = shelf.inspect(Path(job["source"]))
     if source.model.digest != job["digest"]:
         raise VariantError(f"{source.model.name} has changed since it was read")
@@ -111,7 +111,7 @@ def _shelf_of(shelf: Shelf) -> Shelf:
 def _job(variant: Variant, inputs: InputSet, shelf: Shelf, makers: Mapping[str, Converter]) -> dict[str, Any]:
     names = [name for name, _ in variant.operators_after]
     return {
-        "check": check_id_of(variant, inputs),
+        "verify": check_id_of(variant, inputs),
         "shelf": os.fspath(shelf.root.absolute()),
         "source": os.fspath(variant.model.path.absolute()),
         "digest": variant.model.digest,
@@ -120,7 +120,7 @@ def _job(variant: Variant, inputs: InputSet, shelf: Shelf, makers: Mapping[str, 
         "recipe": notation.recipe_to_plain(variant.recipe),
         "converter": notation.converter_to_plain(makers.get(variant.converter_version) or installed()),
         "quantized": any(part in name for name in names for part in _EIGHT_BITS),
-        "half": _HALF_STEP in getattr(variant.recipe, "steps", ()),
+        "half": _HALF_STEP in variant.recipe.steps,
     }
 
 
