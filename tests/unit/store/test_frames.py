@@ -192,7 +192,7 @@ def test_empty_runs_have_the_same_columns(tmp_path: Path) -> None:
 
 def test_an_attempt_row_holds_all_that_is_known(frames: RunFrames) -> None:
     attempts = frames.attempts.set_index("attempt")
-    assert list(attempts.index) == ["c0", "a0", "a1", "a2", "a3", "t0", "t1", "i0", "i1"]
+    assert list(attempts.index) == ["c0", "a0", "a1", "a2", "a3", "t0", "v0", "t1", "i0", "i1"]
     row = attempts.loc["a1"]
     assert row["p50_s"] == 0.004
     assert row["label"] == "B3"
@@ -211,7 +211,7 @@ def test_an_attempt_row_holds_all_that_is_known(frames: RunFrames) -> None:
     )  # fmt: skip
     assert pd.isna(failed["p50_s"])
     assert pd.isna(failed["battery_c_before"])
-    assert list(attempts["counted"]) == [False, False, True, True, False, True, True, True, False]
+    assert list(attempts["counted"]) == [False, False, True, True, False, True, True, True, True, False]
     assert list(attempts["number"]) == [1, 1, 2, 1, 3, 1, 1, 1, 1]
     assert pd.isna(attempts.loc["c0", "trial"])
 
@@ -223,7 +223,7 @@ def test_trials_say_how_each_ended(frames: RunFrames) -> None:
     assert trials.loc[3, "reason"] == "phone lost"
     assert trials.loc[0, "counted_attempt"] == "a1"
     run = frames.runs.iloc[0]
-    assert (run["planned"], run["measured"], run["failed"], run["skipped"]) == (16, 5, 1, 1)
+    assert (run["planned"], run["measured"], run["failed"], run["skipped"]) == (17, 6, 1, 1)
 
 
 def test_iterations_come_from_the_result_file_or_the_verbose_lines(frames: RunFrames) -> None:
@@ -331,7 +331,7 @@ def test_csv_holds_every_frame(frames: RunFrames, tmp_path: Path) -> None:
     assert [path.name for path in written] == [f"{name}.csv" for name in COLUMNS]
     assert sorted(path.name for path in (tmp_path / "out" / "csv").iterdir()) == sorted(path.name for path in written)
     attempts = read_csv(tmp_path / "out" / "csv" / "attempts.csv")
-    assert [row["attempt"] for row in attempts] == ["c0", "a0", "a1", "a2", "a3", "t0", "t1", "i0", "i1"]
+    assert [row["attempt"] for row in attempts] == ["c0", "a0", "a1", "a2", "a3", "t0", "v0", "t1", "i0", "i1"]
     assert attempts[2]["p50_s"] == "0.004"
     assert attempts[1]["p50_s"] == ""
     assert attempts[2]["recorded_at"] == "2026-04-12T02:15:05.123456Z"
@@ -394,3 +394,21 @@ def test_files_that_cannot_be_written_are_a_store_error(frames: RunFrames, tmp_p
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="can't be written"):
         write_csv(frames, tmp_path / "file" / "csv")
+
+
+def test_checks_say_how_far_each_output_is_or_why_nobody_knows(frames: RunFrames) -> None:
+    checks = frames.checks.set_index("output")
+    assert list(frames.checks["case"].unique()) == [sample.CASES[0].case_id], "no other variant was to be verified"
+    mine = checks[checks["phone"] == sample.PHONES[0]]
+    assert bool(mine.loc["y", "checked"])
+    assert (mine.loc["y", "difference"], mine.loc["y", "error_db"], mine.loc["y", "tolerance_db"]) == (
+        "differs",
+        13.2,
+        40.0,
+    )
+    assert not mine.loc["y", "within"]
+    assert not mine.loc["words", "checked"]
+    assert mine.loc["words", "why"] == "holds no numbers that could be compared"
+    others = frames.checks[frames.checks["phone"] == sample.PHONES[1]]
+    assert list(others["why"]) == ["not ended yet"]
+    assert set(frames.operators["operator"]) == {"Conv", "Relu", "Nnapi_77_0"}, "the tail is counted nowhere"
