@@ -212,7 +212,7 @@ def test_an_attempt_row_holds_all_that_is_known(frames: RunFrames) -> None:
     assert pd.isna(failed["p50_s"])
     assert pd.isna(failed["battery_c_before"])
     assert list(attempts["counted"]) == [False, False, True, True, False, True, True, True, True, False]
-    assert list(attempts["number"]) == [1, 1, 2, 1, 3, 1, 1, 1, 1]
+    assert list(attempts["number"]) == [1, 1, 2, 1, 3, 1, 1, 1, 1, 1]
     assert pd.isna(attempts.loc["c0", "trial"])
 
 
