@@ -37,6 +37,8 @@ class Invocation:
     trace_prefix: str | None = None
     replay_saved: bool = False
     verbose: bool = False
+    custom_ops: PhonePath | None = None
+    """A library of custom operators that the model needs."""
 
     def __post_init__(self) -> None:
         length = [n for n in (self.iterations, self.seconds) if n is not None]
@@ -62,6 +64,13 @@ def config_entries(
     if replay_saved and capabilities.session_config and (version is None or needs_replay_key(version)):
         entries.setdefault(REPLAY_KEY, "1")
     return tuple(sorted(entries.items()))
+
+
+def no_custom_ops(capabilities: Capabilities) -> str | None:
+    """Why the binary can't load a library of custom operators; None when it can."""
+    return (
+        None if "R" in capabilities.flags else "this binary has no -R, which custom operators need: it came with 1.20"
+    )
 
 
 def can_do(settings: SessionSettings, capabilities: Capabilities, *, replay_saved: bool = False) -> str | None:
@@ -115,14 +124,20 @@ def _config_refusal(settings: SessionSettings, capabilities: Capabilities, repla
     return None
 
 
+def _require_can_do(invocation: Invocation, capabilities: Capabilities) -> None:
+    reason = can_do(invocation.settings, capabilities, replay_saved=invocation.replay_saved)
+    if reason is None and invocation.verbose and "v" not in capabilities.flags:
+        reason = "this binary has no -v"
+    if reason is None and invocation.custom_ops is not None:
+        reason = no_custom_ops(capabilities)
+    if reason is not None:
+        raise SettingRefused(reason)
+
+
 def argv(invocation: Invocation, capabilities: Capabilities) -> tuple[str, ...]:
     """The command line, binary first; paths on the phone stay `PhonePath`. Raises SettingRefused with the reason."""
     settings = invocation.settings
-    reason = can_do(settings, capabilities, replay_saved=invocation.replay_saved)
-    if reason is None and invocation.verbose and "v" not in capabilities.flags:
-        reason = "this binary has no -v"
-    if reason is not None:
-        raise SettingRefused(reason)
+    _require_can_do(invocation, capabilities)
     words: list[str] = [invocation.binary, "-e", settings.provider.value]
     if invocation.iterations is not None:
         words += ["-m", "times", "-r", str(invocation.iterations)]
@@ -134,6 +149,8 @@ def argv(invocation: Invocation, capabilities: Capabilities) -> tuple[str, ...]:
     words += _session_words(settings, capabilities)
     if entries := config_entries(settings, capabilities, replay_saved=invocation.replay_saved):
         words += ["-C", " ".join(f"{key}|{value}" for key, value in entries)]
+    if invocation.custom_ops is not None:
+        words += ["-R", invocation.custom_ops]
     if invocation.trace_prefix is not None:
         words += ["-p", invocation.trace_prefix]
     if invocation.verbose:

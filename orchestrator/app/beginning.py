@@ -15,6 +15,7 @@ from android_runner.phone.listing import script_digest
 from orchestrator import __version__
 from orchestrator.app.binary import Tool
 from orchestrator.app.comparing import pairs_of
+from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.phones import Phone, claim
 from orchestrator.app.prepare import ANY_API, OnPhone, Workshop, expand_all, prepare
 from orchestrator.app.site import Site, farm_for, script_unit
@@ -118,7 +119,7 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         command=ready.command,
     )
     built = _built(ready.workshop)
-    graphs = _claim_graphs(cases, built, site.home)
+    graphs = _claim_graphs(cases, built, site.home, [path for path, _ in custom_ops(plan.custom_ops).host])
     known = known_numerics(pairs_of(built.values(), ready.workshop), Shelf(site.home.shelf))
     checks = checks_for(cases, ready.workshop, site.home) if plan.verify else Checks()
     contents = RunContents(
@@ -178,7 +179,9 @@ def _phone_record(phone: Phone) -> PhoneRecord:
     return PhoneRecord(phone=phone.facts.identity, label=phone.label, serial=str(phone.seen.serial), facts=phone.facts)
 
 
-def _claim_graphs(cases: Sequence[Case], built: Mapping[str, Variant], home: Home) -> dict[str, str]:
+def _claim_graphs(
+    cases: Sequence[Case], built: Mapping[str, Variant], home: Home, operators: Sequence[str]
+) -> dict[str, str]:
     """Evidence by variant id: what NNAPI's claim rules need to know of the variants, where a case asks for NNAPI.
 
     A variant that can't be described has none; that costs its prediction, not its measurement.
@@ -186,7 +189,7 @@ def _claim_graphs(cases: Sequence[Case], built: Mapping[str, Variant], home: Hom
     if not any(case.settings.provider is ExecutionProvider.NNAPI for case in cases):
         return {}
     evidence = EvidenceStore(home.root)
-    found = claim_graphs(list(built.values()), Shelf(home.shelf))
+    found = claim_graphs(list(built.values()), Shelf(home.shelf), operators)
     return {one: evidence.keep_bytes(text.encode()) for one, text in found.items() if isinstance(text, str)}
 
 

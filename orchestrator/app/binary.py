@@ -17,9 +17,10 @@ from android_runner.facts import PhoneFacts
 from android_runner.ort import OrtVersion
 from android_runner.profile import ProfileError, load_profile
 from android_runner.staging import StageFile, StageUnit
+from orchestrator.app.custom_ops import CustomOps
 from orchestrator.digest import digest_of, digest_of_file
 from orchestrator.errors import Problem, UsageError
-from orchestrator.farm.kit import BINARY_NAME
+from orchestrator.farm.kit import BINARY_NAME, CUSTOM_OPS_NAME, has_custom_ops
 from orchestrator.home import Home
 
 STAND_IN = "virtual stand-in"
@@ -38,6 +39,11 @@ class Tool:
     ort_version: OrtVersion | None
     has_nnapi: bool | None
 
+    @property
+    def has_custom_ops(self) -> bool:
+        """Whether it brings a library of custom operators."""
+        return has_custom_ops(self.unit)
+
     def refusal(self, facts: PhoneFacts) -> str | None:
         """Why this phone can't execute it; None when nothing speaks against it."""
         abi = self.file.exec_abi
@@ -46,8 +52,9 @@ class Tool:
         return f"{self.name} is built for {abi}, this phone executes {', '.join(facts.exec_abis) or 'nothing known'}"
 
 
-def given_tool(perf_test: Path, libraries: Sequence[Path], home: Home) -> Tool:
-    """The user's binary, checked and kept under its digest in the home. Raises UsageError with every problem."""
+def given_tool(perf_test: Path, libraries: Sequence[Path], home: Home, operators: CustomOps | None = None) -> Tool:
+    """The user's binary, checked and kept under its digest in the home, with the library of custom operators for its
+    ABI beside it. Raises UsageError with every problem."""
     problems = [
         Problem(str(path), "is not a file", f"give an existing file to {option}")
         for option, path in [("--perf-test", perf_test), *(("--lib", lib) for lib in libraries)]
@@ -75,24 +82,31 @@ def given_tool(perf_test: Path, libraries: Sequence[Path], home: Home) -> Tool:
     if unfit is not None:
         raise UsageError(Problem("--lib", unfit, "give the libraries of the same build"))
     names = {library.name for library in libraries}
-    if len(names) < len(libraries) or BINARY_NAME in names:
+    if len(names) < len(libraries) or {BINARY_NAME, CUSTOM_OPS_NAME} & names:
         raise UsageError(Problem("--lib", "two files have one name", "give each library once"))
     members = [(BINARY_NAME, perf_test), *((library.name, library) for library in libraries)]
+    members += _operators(operators, file)
     return _kept(perf_test.name, file, members, _runtime_in([file, *shared]), home)
 
 
-def stand_in(home: Home, dialect: CommandDialect) -> Tool:
+def _operators(operators: CustomOps | None, binary: BinaryFile) -> list[tuple[str, Path]]:
+    library = None if operators is None else operators.for_abi(binary.exec_abi)
+    return [] if library is None else [(CUSTOM_OPS_NAME, library)]
+
+
+def stand_in(home: Home, dialect: CommandDialect, operators: CustomOps | None = None) -> Tool:
     """The stand-in for virtual phones in one dialect, built from this installation's onnxruntime."""
     from android_runner.virtual.perf_test.build import build_standin, library_version  # noqa: PLC0415 - virtual only
 
     made = home.binaries / f"stand-in-{dialect.value}"
     made.mkdir(parents=True, exist_ok=True)
     binary, library = build_standin(made, dialect)
-    members = [(BINARY_NAME, binary), (library.name, library)]
+    file = inspect_binary(binary)
+    members = [(BINARY_NAME, binary), (library.name, library), *_operators(operators, file)]
     # Its files are replaced, never written into: links keep the bytes that a run used.
     runtime = _Runtime(version=library_version(), has_nnapi=True)
     name = STAND_IN if dialect is CommandDialect.MID else f"{STAND_IN} ({dialect.value} dialect)"
-    return _kept(name, inspect_binary(binary), members, runtime, home, put=_link_or_copy)
+    return _kept(name, file, members, runtime, home, put=_link_or_copy)
 
 
 def dialect_of(phones: Sequence[PhoneFacts], profiles: Sequence[str]) -> CommandDialect:
@@ -118,7 +132,7 @@ def kept_tool(digest: str, name: str, home: Home) -> Tool:
         raise UsageError(Problem(str(folder), "the run's binary is gone", "start a new run"))
     others = sorted(path for path in folder.iterdir() if path.name != BINARY_NAME)
     file = inspect_binary(folder / BINARY_NAME)
-    runtime = _runtime_in([file, *(inspect_binary(path) for path in others)])
+    runtime = _runtime_in([file, *(inspect_binary(path) for path in others if path.name != CUSTOM_OPS_NAME)])
     if name == STAND_IN:
         runtime = replace(runtime, has_nnapi=True)
     members = [(BINARY_NAME, folder / BINARY_NAME), *((path.name, path) for path in others)]
@@ -162,7 +176,7 @@ def _kept(
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         for member, path in members:
-            (put or _copy)(path, part / member)
+            (_copy if put is None or member == CUSTOM_OPS_NAME else put)(path, part / member)
         try:
             part.rename(folder)
         except OSError:

@@ -13,6 +13,7 @@ from android_runner.nnapi.levels import MIN_LEVEL
 from android_runner.ort import ExecutionProvider, ModelFormat, OptimizationStyle, OrtVersion
 from android_runner.settings import SessionSettings
 from orchestrator.app.binary import Tool
+from orchestrator.app.converting import converter_for, why_no_operators, without_library
 from orchestrator.app.reduced import Key, refusals, refuser
 from orchestrator.app.wish import Wish
 from orchestrator.errors import Problem, UsageError
@@ -21,7 +22,6 @@ from orchestrator.plan.cells import Cell
 from orchestrator.plan.matrix import Expansion, Target, expand
 from orchestrator.variants.calibration import calibration_for
 from orchestrator.variants.converter import Converter
-from orchestrator.variants.converters import chosen, registered
 from orchestrator.variants.dims import Dims, resolve_dims, unknown_dims
 from orchestrator.variants.inputs import inputs_for
 from orchestrator.variants.inspect import load_model
@@ -94,7 +94,7 @@ def prepare(
     UsageError with the problems of all models.
     """
     shelf = Shelf(home.shelf, home.inputs)
-    converter = chosen(registered(home.converters), reader, wish.plan.converter)
+    converter = converter_for(wish, home, reader)
     sources: list[_Source] = []
     quantizes = any(step in QUANTIZING for cell in cells for step in cell.recipe.steps)
     problems: list[Problem] = []
@@ -111,6 +111,7 @@ def prepare(
             continue
         sources.append(_Source(model=model, dims=dims, inputs=inputs, calibration=calibration, least_api=least_api))
     problems += _same_name_twice([one.model for one in sources])
+    problems += without_library([one.model for one in sources], wish, shelf)
     if not problems:
         typed = {name: number for entry in wish.models for name, number in entry.dims.items()}
         problems += unknown_dims([one.model for one in sources], typed)
@@ -211,7 +212,7 @@ def expand_all(wish: Wish, workshop: Workshop, tool: Tool, phones: Sequence[OnPh
             facts=phone.facts,
             binary_digest=tool.unit.digest,
             refuses=_refuser(tool, phone.capabilities),
-            lacks=refuser(workshop.refused),
+            lacks=refuser(workshop.refused, why_no_operators(wish, tool, phone.capabilities)),
         )
         cells = wish.cells(phone.facts.cores, tool.ort_version)
         expansions[phone.facts.identity] = expand(cells, models, target, workshop.variant_of)

@@ -10,6 +10,7 @@ from orchestrator.errors import VariantError
 from orchestrator.plan.cells import Cell
 from orchestrator.variants.build_config import BuildConfig, lacking
 from orchestrator.variants.converter import Converter
+from orchestrator.variants.custom_ops import custom_operators
 from orchestrator.variants.dims import Dims
 from orchestrator.variants.kernels import Counted, kernel_recipes, needs_of, since_version
 from orchestrator.variants.recipe import Model, Recipe, Variant
@@ -79,12 +80,13 @@ def counted(variants: Sequence[Variant], name: str = "") -> list[Counted]:
     return [Counted(name or one.model.name, one.path, alone=not one.recipe.converts) for one in variants]
 
 
-def refuser(
-    refused: Mapping[Key, str],
-) -> Callable[[Model, Recipe, SessionSettings], str | None]:
-    """The refusals as a question about a cell."""
+def refuser(refused: Mapping[Key, str], operators: str | None) -> Callable[[Variant, SessionSettings], str | None]:
+    """Both reasons why a binary has not a kernel as a question about a cell: what its build left out, and `operators`,
+    why it has no custom ones (None: it has)."""
 
-    def lacks(model: Model, recipe: Recipe, settings: SessionSettings) -> str | None:
-        return refused.get(key_of(model, recipe, settings))
+    def lacks(variant: Variant, settings: SessionSettings) -> str | None:
+        if operators is not None and custom_operators(variant.operators_after):
+            return operators
+        return refused.get(key_of(variant.model, variant.recipe, settings))
 
     return lacks

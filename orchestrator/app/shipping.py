@@ -7,12 +7,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from android_runner.ort import REPLAY_KEY, ModelFormat, OptimizationLevel, OptimizationStyle
 from orchestrator import __version__
+from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.modelling import Made, build_all
 from orchestrator.app.reduced import counted, why_lacking
 from orchestrator.app.wish import RunOptions
@@ -32,14 +33,11 @@ FORM = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShipOrder:
-    """What is to be shipped: models, recipes, fixed dimensions, where to; as they were typed."""
+    """What is to be shipped, as it was typed: of `asked` what is about models, converter and build configuration."""
 
-    things: Sequence[str]
+    asked: RunOptions
     recipes: Sequence[str]
-    dims: Sequence[str]
     folder: Path
-    converter: str = ""
-    build_config: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +54,7 @@ def ship(order: ShipOrder, home: Home) -> Shipped:
 
     Raises UsageError for a variant that can't be built or that the build's configuration has not the kernels for.
     """
-    asked = RunOptions(things=tuple(order.things), dim=tuple(order.dims), converter=order.converter)
-    made = build_all(asked, order.recipes, home)
+    made = build_all(order.asked, order.recipes, home)
     lost = [Problem(f"{one.model}: {one.recipe}", one.reason) for one in made if one.variant is None]
     if lost:
         raise UsageError(*lost)
@@ -129,7 +126,8 @@ def _kernels(variants: Sequence[Variant], shelf: Shelf, order: ShipOrder, home: 
     None for `.onnx`: a build with fewer operators is for ORT format. Raises UsageError.
     """
     ort = [one for one in variants if one.recipe.format is ModelFormat.ORT]
-    maker = chosen(registered(home.converters), None, order.converter)
+    operators = custom_ops(order.asked.custom_ops).host
+    maker = replace(chosen(registered(home.converters), None, order.asked.converter), custom_ops=operators)
     asked = [(one, (one.model, recipe, one.dims)) for one in ort for recipe in kernel_recipes(one.recipe)]
     built = build_variants([request for _, request in asked], shelf, converter=maker)
     lost = [one for one in built if isinstance(one, VariantError)]
@@ -143,9 +141,9 @@ def _kernels(variants: Sequence[Variant], shelf: Shelf, order: ShipOrder, home: 
 
 
 def _refuse_lacking(kernels: dict[str, list[Variant]], order: ShipOrder) -> None:
-    if not order.build_config:
+    if not order.asked.build_config:
         return
-    config = read_build_config(Path(order.build_config))
+    config = read_build_config(Path(order.asked.build_config))
     problems = []
     for group in kernels.values():
         reason = why_lacking(config, group)

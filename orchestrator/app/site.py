@@ -16,6 +16,7 @@ from android_runner.facts import PhoneFacts
 from android_runner.phone.listing import script_digest, script_source
 from android_runner.staging import StageFile, StageUnit, stage, staged_dir
 from orchestrator.app.binary import Tool, dialect_of, given_tool, stand_in
+from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.phones import Phone
 from orchestrator.app.prepare import unreadable
 from orchestrator.app.wish import Kept, Wish
@@ -59,6 +60,11 @@ class Site:
 def check_on_host(wish: Wish, home: Home) -> None:
     """Read what a wish names, models and binary, before a phone is looked for. Raises UsageError with every problem."""
     problems = unreadable(wish, home)
+    operators = None
+    try:
+        operators = custom_ops(wish.plan.custom_ops)
+    except UsageError as error:
+        problems += error.problems
     try:
         if wish.plan.build_config:
             read_build_config(Path(wish.plan.build_config))
@@ -66,7 +72,7 @@ def check_on_host(wish: Wish, home: Home) -> None:
         problems += error.problems
     try:
         if wish.plan.perf_test:
-            given_tool(Path(wish.plan.perf_test), [Path(one) for one in wish.plan.lib], home)
+            given_tool(Path(wish.plan.perf_test), [Path(one) for one in wish.plan.lib], home, operators)
     except UsageError as error:
         problems += error.problems
     if problems:
@@ -75,8 +81,9 @@ def check_on_host(wish: Wish, home: Home) -> None:
 
 def tool_for(wish: Wish, phones: Sequence[PhoneFacts], home: Home) -> Tool:
     """The perf_test of a run. Raises UsageError when a real phone is there and none was given."""
+    operators = custom_ops(wish.plan.custom_ops)
     if wish.plan.perf_test:
-        return given_tool(Path(wish.plan.perf_test), [Path(one) for one in wish.plan.lib], home)
+        return given_tool(Path(wish.plan.perf_test), [Path(one) for one in wish.plan.lib], home, operators)
     real = [one for one in phones if not one.virtual]
     if real:
         names = ", ".join(one.identity for one in real)
@@ -89,7 +96,8 @@ def tool_for(wish: Wish, phones: Sequence[PhoneFacts], home: Home) -> Tool:
             )
         )
     asked = [one.profile for one in parse_devices(wish.device)[1]]
-    return stand_in(home, CommandDialect(wish.plan.dialect) if wish.plan.dialect else dialect_of(phones, asked))
+    dialect = CommandDialect(wish.plan.dialect) if wish.plan.dialect else dialect_of(phones, asked)
+    return stand_in(home, dialect, operators)
 
 
 def script_unit() -> StageUnit:

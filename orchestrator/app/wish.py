@@ -31,6 +31,7 @@ class RunOptions:
     dialect: str = ""
     converter: str = ""
     build_config: str = ""
+    custom_ops: tuple[str, ...] = ()
     rounds: int | None = None
     seconds: float | None = None
     iterations: int | None = None
@@ -135,6 +136,7 @@ def _over(plan: PlanFile, options: RunOptions) -> PlanFile:
         "dialect": typed(options.dialect, plan.dialect),
         "converter": typed(options.converter, plan.converter),
         "build_config": typed(options.build_config, plan.build_config),
+        "custom_ops": list(options.custom_ops) or plan.custom_ops,
         "note": typed(options.note, plan.note),
         "tag": list(options.tag) or plan.tag,
     }

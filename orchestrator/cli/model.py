@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestrator.cli import converters
-from orchestrator.cli.options import ConfigOption, ConverterOption, DimOption, HomeOption, JsonOption, Models, flat
+from orchestrator.cli.options import ConfigOption, DimOption, HomeOption, JsonOption, Models, flat
 from orchestrator.errors import ExitCode
 from orchestrator.home import home_at
 
@@ -58,12 +59,11 @@ def build(
 
 
 @app.command("ship")
-def ship(  # noqa: PLR0913, PLR0917  its options are its parameters
-    things: Annotated[list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx or a folder with models.")],
+@flat
+def ship(
+    models: Models,
     out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="Where to; made when missing.")],
     recipe: Annotated[list[str], typer.Option("--recipe", help="As for build; repeatable (default: all).")] = [],  # noqa: B006
-    dim: DimOption = [],  # noqa: B006
-    converter: ConverterOption = "",
     build_config: ConfigOption = "",
     home: HomeOption = "",
     as_json: JsonOption = False,
@@ -72,10 +72,8 @@ def ship(  # noqa: PLR0913, PLR0917  its options are its parameters
     from orchestrator.app.shipping import ShipOrder  # noqa: PLC0415
     from orchestrator.app.shipping import ship as put  # noqa: PLC0415
 
-    order = ShipOrder(
-        things=things, recipes=recipe or ["all"], dims=dim, folder=Path(out), converter=converter,
-        build_config=build_config,
-    )  # fmt: skip
+    asked = replace(models.options(), build_config=build_config)
+    order = ShipOrder(asked=asked, recipes=recipe or ["all"], folder=Path(out))
     shipped = put(order, home_at(home))
     if as_json:
         typer.echo(json.dumps(shipped.manifest, indent=2))

@@ -40,6 +40,12 @@ ConfigOption = Annotated[
 InputsOption = Annotated[
     str, typer.Option("--inputs", metavar="DIR", help="Folder with input_<k>.pb (default: generated, seeded).")
 ]
+OperatorsOption = Annotated[
+    list[str],
+    typer.Option(
+        "--custom-ops", metavar="LIB", help="A library of custom operators: for this host, for the phones; repeatable."
+    ),
+]
 DEFAULT_ADB_PORT = 5037
 
 
@@ -71,6 +77,7 @@ class Asked:
     ] = ""
     converter: ConverterOption = ""
     build_config: ConfigOption = ""
+    custom_ops: OperatorsOption = field(default_factory=list)
     rounds: Annotated[
         int | None, typer.Option("--rounds", metavar="N", help="Rounds: processes per case (default 5).")
     ] = None
@@ -110,13 +117,20 @@ class Models:
     things: Annotated[list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx or a folder with models.")]
     dim: DimOption = field(default_factory=list)
     converter: ConverterOption = ""
+    custom_ops: OperatorsOption = field(default_factory=list)
     inputs: InputsOption = ""
 
     def options(self) -> RunOptions:
         """The same as the program's own options."""
         from orchestrator.app.wish import RunOptions  # noqa: PLC0415 - as above
 
-        return RunOptions(things=tuple(self.things), dim=tuple(self.dim), converter=self.converter, inputs=self.inputs)
+        return RunOptions(
+            things=tuple(self.things),
+            dim=tuple(self.dim),
+            converter=self.converter,
+            custom_ops=tuple(self.custom_ops),
+            inputs=self.inputs,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

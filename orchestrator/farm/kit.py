@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from android_runner.assignment import LOG_TAG
 from android_runner.block import TrialTask
@@ -19,12 +19,15 @@ from orchestrator.farm.protocol import Work
 from orchestrator.outcome import Failed
 from orchestrator.plan.case import Case, Purpose
 from orchestrator.plan.length import deadline_s
+from orchestrator.variants.custom_ops import custom_operators
 from orchestrator.variants.recipe import InputSet, Variant
 from orchestrator.variants.verify_variant import CheckVariant
 
 RESULT_FILE = "result.csv"
 TRACE_PREFIX = "trace"
 BINARY_NAME = "onnxruntime_perf_test"
+CUSTOM_OPS_NAME = "libcustom_ops.so"
+"""The library of custom operators, where the binary's unit has one."""
 SCRIPT_NAME = "run_block.sh"
 UNKNOWN_LENGTH_S = 60.0
 """What a process of unknown cost is allowed for before it is taken for hung: calibrations, fixed iterations."""
@@ -58,6 +61,11 @@ class LaneKit:
     capabilities: Capabilities
     materials: Materials
     verify_staged: bool = False
+
+
+def has_custom_ops(binary: StageUnit) -> bool:
+    """Whether a library of custom operators lies beside the binary."""
+    return any(file.name == CUSTOM_OPS_NAME for file in binary.files)
 
 
 def model_unit(case: Case, materials: Materials) -> StageUnit:
@@ -120,6 +128,8 @@ def task_of(index: int, work: Work, kit: LaneKit) -> TrialTask:
         verbose=introspects,
         replay_saved=variant.recipe.format is ModelFormat.ORT and variant.recipe.style is OptimizationStyle.RUNTIME,
     )
+    if has_custom_ops(kit.materials.binary) and custom_operators(variant.operators_after):
+        call = replace(call, custom_ops=staged_dir(kit.materials.binary.digest) / CUSTOM_OPS_NAME)
     command = argv(call, kit.capabilities)
     if kit.facts.launcher:  # also for what is not timed: it would compute beside another phone's timed trial
         command = (kit.facts.launcher, *command)

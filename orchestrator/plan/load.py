@@ -88,6 +88,7 @@ class PlanFile:
     dialect: Literal["", "old", "mid", "new"] = ""
     converter: str = ""
     build_config: str = ""
+    custom_ops: list[str] = Field(default_factory=list)
     note: str = ""
     tag: list[str] = Field(default_factory=list)
 
@@ -107,9 +108,13 @@ def load_plan(path: Path) -> PlanFile:
     base = path.parent
     models = [_from_folder(entry, base) for entry in plan.models]
     tool = str(base / plan.perf_test) if plan.perf_test else ""
-    config = str(base / plan.build_config) if plan.build_config else ""
-    lib = [str(base / one) for one in plan.lib]
-    return PlanFile(**{**_fields(plan), "models": models, "perf_test": tool, "lib": lib, "build_config": config})
+    files = {
+        "perf_test": tool,
+        "lib": [str(base / one) for one in plan.lib],
+        "build_config": str(base / plan.build_config) if plan.build_config else "",
+        "custom_ops": [str(base / one) for one in plan.custom_ops],
+    }
+    return PlanFile(**{**_fields(plan), "models": models, **files})
 
 
 def parse_plan(data: dict[str, Any], where: str) -> PlanFile:

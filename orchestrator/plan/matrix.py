@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from android_runner.facts import PhoneFacts
-from android_runner.ort import ExecutionProvider, OptimizationLevel, OptimizationStyle
+from android_runner.ort import ExecutionProvider, OptimizationLevel, OptimizationStyle, TargetPlatform
 from android_runner.settings import SessionSettings
 from orchestrator.plan.case import Case, Dropped
 from orchestrator.plan.cells import ONNX, Cell, normal_form
@@ -24,8 +24,8 @@ class Target:
     facts: PhoneFacts
     binary_digest: str
     refuses: Callable[[SessionSettings, Recipe], str | None]
-    lacks: Callable[[Model, Recipe, SessionSettings], str | None] = lambda _model, _recipe, _settings: None
-    """Why the binary has not the kernels for a model's variant; None where it has, or nobody knows."""
+    lacks: Callable[[Variant, SessionSettings], str | None] = lambda _variant, _settings: None
+    """Why the binary has not the kernels for a variant; None where it has, or nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def expand(
             reason = pointless(cell, target.facts) or target.refuses(cell.settings, cell.recipe)
             variant = variant_of(model, cell.recipe) if reason is None else reason
             if isinstance(variant, Variant):
-                variant = target.lacks(model, variant.recipe, cell.settings) or variant
+                variant = target.lacks(variant, cell.settings) or variant
             if isinstance(variant, str):
                 dropped.append(
                     Dropped(model_name=model.name, phone=target.facts.identity, row=cell.row, reason=variant)
@@ -135,7 +135,10 @@ def pointless(cell: Cell, facts: PhoneFacts) -> str | None:
         return reason
     if s.provider is ExecutionProvider.NNAPI and (step := _for_the_cpu(cell.recipe)) is not None:
         return step
-    if s.denormals_as_zero and not facts.exec_abis[0].endswith(("x86_64", "x86")):
+    x86 = facts.exec_abis[0].endswith(("x86_64", "x86"))
+    if cell.recipe.platform is TargetPlatform.AMD64 and not x86:
+        return f"{cell.recipe.name}: laid out for this host's x86-64 CPU, and this phone executes {facts.exec_abis[0]}"
+    if s.denormals_as_zero and not x86:
         return "set_denormal_as_zero acts on x86 only: on ARM it would measure nothing"
     return None
 

@@ -16,6 +16,7 @@ from orchestrator.errors import VariantError
 from orchestrator.variants.aware import save_aware
 from orchestrator.variants.changed import Changed, bring_external, save_with_dims, save_with_steps
 from orchestrator.variants.converter import Converter, converter_version, installed, runtime_errors, runtime_words
+from orchestrator.variants.custom_ops import missing_library
 from orchestrator.variants.dims import Dims
 from orchestrator.variants.graph import count_operators, graph_digest
 from orchestrator.variants.inspect import Inspection
@@ -61,13 +62,16 @@ def build(
         raise VariantError(f"{recipe.name}: {source.model.name} is in {source.model.format.value} format")
     if not recipe.copies and source.model.format is ModelFormat.ORT:
         raise VariantError(f"{recipe.name}: the source is an .ort, which is kept as it is; start from the .onnx")
+    maker = converter or installed()
     if (reason := too_large(source.model, recipe)) is not None:
         raise VariantError(f"{recipe.name}: {reason}")
-    maker = converter or installed()
     bench = Bench(scratch=scratch, samples=samples, custom_ops=tuple(path for path, _ in maker.custom_ops))
     try:
         if not recipe.converts:
             return _onnx(source, recipe, dims, folder, bench)
+        problem = missing_library(source, maker.custom_ops)
+        if problem is not None:
+            raise VariantError(f"{problem.what} ({problem.mend})")
         return _convert(source, recipe, dims, folder, (bench, maker))
     except VariantError as error:
         raise VariantError(f"{recipe.name}: {error}") from error

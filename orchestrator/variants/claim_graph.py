@@ -7,6 +7,7 @@ from a session that has every tensor as an output; nothing is run.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,18 @@ MAX_BYTES = 2**31 - 2**20
 """What a protobuf message may have, and some room for names."""
 
 
-def claim_graph(path: Path, format_: ModelFormat) -> Graph:
-    """The graph of a variant's file. Raises VariantError where onnxruntime refuses it, or it is over 2 GB."""
+def claim_graph(path: Path, format_: ModelFormat, custom_ops: Sequence[str] = ()) -> Graph:
+    """The graph of a variant's file, with libraries of the custom operators that it may have.
+
+    Raises VariantError where onnxruntime refuses it, or it is over 2 GB.
+    """
     try:
-        return graph_of_plain(plain_model(path, format_), path)
+        return graph_of_plain(plain_model(path, format_, custom_ops), path, custom_ops)
     except runtime_errors() as error:
         raise VariantError(f"{path.name}: onnxruntime {converter_version()}: {runtime_words(error)}") from error
 
 
-def plain_model(path: Path, format_: ModelFormat) -> Any:
+def plain_model(path: Path, format_: ModelFormat, custom_ops: Sequence[str] = ()) -> Any:
     """The ModelProto that the claim is about. What lies in files of its own stays there.
 
     Raises VariantError where it is over 2 GB, onnxruntime's own errors (`converter.runtime_errors`) where it refuses.
@@ -40,7 +44,7 @@ def plain_model(path: Path, format_: ModelFormat) -> Any:
     level = "ORT_ENABLE_BASIC" if format_ is ModelFormat.ONNX else "ORT_DISABLE_ALL"
     with tempfile.TemporaryDirectory(prefix="orch-graph-") as folder:
         plain = Path(folder) / "plain.onnx"
-        _session(runtime(), str(path), level, save_as=plain)
+        _session(str(path), level, custom_ops, save_as=plain)
         plain_bytes = plain.stat().st_size
         model = onnx.load(plain, load_external_data=False)
     name_graphs(model.graph)
@@ -49,7 +53,7 @@ def plain_model(path: Path, format_: ModelFormat) -> Any:
     return model
 
 
-def graph_of_plain(model: Any, path: Path) -> Graph:
+def graph_of_plain(model: Any, path: Path, custom_ops: Sequence[str] = ()) -> Graph:
     """The graph of a `plain_model`; `path` is the file that it was made of.
 
     Raises as `plain_model` does.
@@ -60,12 +64,15 @@ def graph_of_plain(model: Any, path: Path) -> Graph:
     expose_all(whole)
     if whole.ByteSize() >= MAX_BYTES:
         raise VariantError(f"{path.name}: {whole.ByteSize()} bytes; NNAPI's claim is told of models below 2 GB only")
-    outputs = _session(runtime(), whole.SerializeToString(), "ORT_DISABLE_ALL").get_outputs()
+    outputs = _session(whole.SerializeToString(), "ORT_DISABLE_ALL", custom_ops).get_outputs()
     return graph_of(model, types_of(outputs))
 
 
-def _session(ort: Any, model: str | bytes, level: str, save_as: Path | None = None) -> Any:
+def _session(model: str | bytes, level: str, custom_ops: Sequence[str], save_as: Path | None = None) -> Any:
+    ort = runtime()
     options = ort.SessionOptions()
+    for library in custom_ops:
+        options.register_custom_ops_library(library)
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
     options.intra_op_num_threads = 1
     if save_as is not None:

@@ -24,14 +24,20 @@ RULES = 2
 """Counts up when the same file is described in another way."""
 
 
-def claim_graphs(variants: Sequence[Variant], shelf: Shelf) -> dict[str, str | VariantError]:
-    """By variant id the graph as `android_runner.nnapi.notation` writes it, or why there is none."""
+def claim_graphs(
+    variants: Sequence[Variant], shelf: Shelf, custom_ops: Sequence[str] = ()
+) -> dict[str, str | VariantError]:
+    """By variant id the graph as `android_runner.nnapi.notation` writes it, or why there is none.
+
+    `custom_ops` are libraries, for this host, of operators that the variants may have.
+    """
     places = {variant.variant_id: _place(variant, shelf) for variant in variants}
     jobs = {
         str(places[variant.variant_id]): {
             "claim_graph": os.fspath(places[variant.variant_id].absolute()),
             "path": os.fspath(variant.path.absolute()),
             "format": variant.recipe.format.value,
+            "custom_ops": list(custom_ops),
         }
         for variant in variants
         if not places[variant.variant_id].is_file()
@@ -50,7 +56,7 @@ def claim_graphs(variants: Sequence[Variant], shelf: Shelf) -> dict[str, str | V
 
 def do_claim_graph(job: Mapping[str, Any]) -> None:
     """A worker's job: describe one variant's file. Raises VariantError, OSError."""
-    graph = claim_graph(Path(job["path"]), ModelFormat(job["format"]))
+    graph = claim_graph(Path(job["path"]), ModelFormat(job["format"]), job["custom_ops"])
     write_whole(Path(job["claim_graph"]), graph_to_text(graph))
 
 

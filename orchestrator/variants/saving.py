@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -51,10 +52,13 @@ def save(saving: Saving, converter: Converter) -> None:
             _save_there(job, converter)
         else:
             _save_here(job)
-    except VariantError:
+    except VariantError as error:
         # Over 2 GB and on a full disk onnxruntime leaves what it had begun, often an empty file.
         with contextlib.suppress(OSError):
             saving.target.unlink()
+        free_bytes = shutil.disk_usage(saving.target.parent).free
+        if free_bytes < saving.source.stat().st_size:
+            raise VariantError(f"{error} ({free_bytes} bytes are free on the disk)") from error
         raise
 
 

@@ -222,6 +222,8 @@ def build_variants(
             ]
             found |= {item: _of_model(result, item[0]) for item in same}
             tell(result)
+    if any(isinstance(found[request], VariantError) for request in missing.values()):
+        shelf.sweep()  # a worker that died left its folder
     return [item if isinstance(item, VariantError) else found[item] for item in asked]
 
 
