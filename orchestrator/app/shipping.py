@@ -103,7 +103,7 @@ def suffix_of(recipe: Recipe) -> str:
         words.append(recipe.level.value)
     if recipe.style is OptimizationStyle.RUNTIME:
         words.append("with_runtime_opt")
-    words += recipe.steps
+    words += [*recipe.steps, *([recipe.platform.value] if recipe.platform is not None else [])]
     return "".join(f".{word}" for word in words)
 
 

@@ -19,7 +19,7 @@ from orchestrator.variants.checks.report import CheckReport
 from orchestrator.variants.checks.rules import check
 from orchestrator.variants.crew import do_jobs
 from orchestrator.variants.naming import shown
-from orchestrator.variants.shelf import write_whole
+from orchestrator.variants.whole_files import write_whole
 
 Checked = CheckReport | UsageError
 

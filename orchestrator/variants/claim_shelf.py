@@ -18,7 +18,8 @@ from orchestrator.errors import VariantError
 from orchestrator.variants.claim_graph import claim_graph
 from orchestrator.variants.crew import do_jobs
 from orchestrator.variants.recipe import Variant
-from orchestrator.variants.shelf import Shelf, write_whole
+from orchestrator.variants.shelf import Shelf
+from orchestrator.variants.whole_files import write_whole
 
 RULES = 2
 """Counts up when the same file is described in another way."""

@@ -23,7 +23,7 @@ from orchestrator.variants.recipe import Recipe
 from orchestrator.variants.rules import nearest, written_ort_format
 from orchestrator.variants.saving import HELLO_S, ask_python, save
 from orchestrator.variants.sessions import saving_of
-from orchestrator.variants.shelf import write_whole
+from orchestrator.variants.whole_files import write_whole
 
 _OLDEST = OrtVersion(1, 8)
 """The first release with wheels that writes ORT format 4, the oldest that any binary we know loads."""

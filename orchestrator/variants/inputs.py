@@ -26,8 +26,9 @@ from orchestrator.variants.inspect import inspect_model
 from orchestrator.variants.invented import invent, why_not_invented
 from orchestrator.variants.naming import shown
 from orchestrator.variants.recipe import InputSet, Model
-from orchestrator.variants.shelf import Shelf, write_json
+from orchestrator.variants.shelf import Shelf
 from orchestrator.variants.tensor_file import tensor_file
+from orchestrator.variants.whole_files import write_json
 
 RULES = 1
 """Counts up when the same seed gives other values."""

@@ -20,8 +20,9 @@ from orchestrator.variants.converter import converter_version
 from orchestrator.variants.crew import do_jobs
 from orchestrator.variants.numerics import Runnable, compared, outputs_of
 from orchestrator.variants.recipe import InputSet, Variant
-from orchestrator.variants.shelf import Shelf, write_json
+from orchestrator.variants.shelf import Shelf
 from orchestrator.variants.tolerance import Numerics, OutputError, Precision, asked_precision
+from orchestrator.variants.whole_files import write_json
 
 RULES = 1
 """Counts up when the same files are compared in another way."""

@@ -40,6 +40,7 @@ from orchestrator.variants.inspect import Inspection, inspect_model
 from orchestrator.variants.naming import clean_name
 from orchestrator.variants.recipe import Model, Recipe, Variant
 from orchestrator.variants.rules import require_readable
+from orchestrator.variants.whole_files import sync, write_json
 
 Request = tuple[Model, Recipe, Dims]
 Result = Variant | VariantError
@@ -174,13 +175,13 @@ class Shelf:
         (work / "files").rename(finished / "files")
         write_json(finished / "variant.json", entry)
         for name, _ in entry["files"]:
-            _sync(finished / "files" / name)
-        _sync(finished / "files")
-        _sync(finished)
+            sync(finished / "files" / name)
+        sync(finished / "files")
+        sync(finished)
         if folder.exists():
             folder.rename(work / "replaced")
         finished.rename(folder)
-        _sync(folder.parent)
+        sync(folder.parent)
 
 
 def build_variants(
@@ -272,31 +273,3 @@ def _stamps(path: Path, external: tuple[str, ...] | list[str]) -> list[list[int]
     home = path.resolve().parent
     found = [os.stat(item) for item in (path, *(home / name for name in external))]
     return [[stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns] for stat in found]
-
-
-def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Write a JSON file so that readers see the old one or the new one, never a part. Raises OSError."""
-    write_whole(path, json.dumps(data, indent=1))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that readers see the old one or the new one, never a part. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
