@@ -5,6 +5,7 @@ Each operator is asked alone, once for each combination of input types, which co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from orchestrator.variants.graph import ELEMENT_TYPES
 
 _MAX_ASKED = 400
 _NO_KERNEL = "Could not find an implementation"
+_NAMED = re.compile(_NO_KERNEL + r" for ([\w.:]+)\(\d+\) node with name '([^']*)'")
 _Signature = tuple[str, str, tuple[int, ...]]
 
 
@@ -37,6 +39,14 @@ def missing_kernels(model: Any) -> tuple[MissingKernel, ...]:
                 MissingKernel(operator=operator, types=names, nodes=tuple(node.name or node.op_type for node in same))
             )
     return tuple(found)
+
+
+def named_kernel(words: str) -> tuple[MissingKernel, ...]:
+    """The one that onnxruntime itself names: it may lie in a graph within a node, where nothing is asked alone."""
+    found = _NAMED.search(words)
+    if found is None:
+        return ()
+    return (MissingKernel(operator=found[1], types=(), nodes=(found[2] or found[1],)),)
 
 
 def _types_of(model: Any) -> Mapping[str, int]:

@@ -19,7 +19,7 @@ from orchestrator.variants.checks.facts import Dims, Mended, MissingKernel, Mode
 from orchestrator.variants.claim_graph import MAX_BYTES, graph_of_plain, plain_model
 from orchestrator.variants.converter import converter_version, runtime_errors, runtime_words
 from orchestrator.variants.dims import free_dims
-from orchestrator.variants.facts_of_kernels import is_about_kernels, missing_kernels
+from orchestrator.variants.facts_of_kernels import missing_kernels, named_kernel
 from orchestrator.variants.facts_of_weights import weight_facts
 from orchestrator.variants.inspect import Inspection, inspect_model
 from orchestrator.variants.naming import shown
@@ -99,7 +99,9 @@ def _plain_of(path: Path, source: Inspection, proto: Any) -> tuple[_Plain | None
         return None, (), str(error)
     except runtime_errors() as error:
         words = runtime_words(error)
-        kernels = missing_kernels(proto) if proto is not None and is_about_kernels(words) else ()
+        kernels = named_kernel(words)
+        if proto is not None and kernels:
+            kernels = missing_kernels(proto) or kernels
         if kernels:
             return None, kernels, f"onnxruntime {converter_version()}: {words}"
         problem = Problem(shown(path), f"onnxruntime {converter_version()}: {words}", "export the model again")

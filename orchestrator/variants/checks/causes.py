@@ -16,6 +16,8 @@ REWRITABLE = ("Sum",)
 """Operators that NNAPI refuses and that can be written in ones that it takes: Sum as Adds."""
 DYNAMIC_QUANTIZATION = ("ConvInteger", "DynamicQuantizeLinear", "DynamicQuantizeMatMul", "MatMulInteger",
                         "MatMulIntegerToFloat", "DynamicQuantizeLSTM")  # fmt: skip
+RUNTIME_DOMAINS = ("com.microsoft", "com.ms.internal")
+"""Where onnxruntime's own operators are, those of its layouts too."""
 _INT8, _FLOAT16 = 3, 10
 _OPSET, _TYPES = ("opset",), ("type", "quantization")
 
@@ -58,7 +60,7 @@ def _dynamically_quantized(_facts: ModelFacts, _graph: Graph, node: Node) -> boo
 
 
 def _fused(_facts: ModelFacts, _graph: Graph, node: Node) -> bool:
-    return node.domain.startswith("com.microsoft")
+    return node.domain.startswith(RUNTIME_DOMAINS)
 
 
 def _holds_graphs(_facts: ModelFacts, _graph: Graph, node: Node) -> bool:
@@ -80,7 +82,7 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, _Applies], ...] = (
     (_TYPES, "fp16-tensors", _half),
     (_TYPES, "int8-activations", _int8),
     (("no-builder",), "dynamic-quantization", _dynamically_quantized),
-    (("no-builder",), "fused-operators", _fused),
+    (("no-builder", "domain"), "fused-operators", _fused),
     (("no-builder",), "subgraphs", _holds_graphs),
     (("no-builder",), "nnapi-rewritable", _rewritable),
     (("dynamic-shape",), "dynamic-shapes", _from_inputs),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from android_runner.ort import ModelFormat, OrtVersion, readable_ort_formats
+from orchestrator.variants.checks.causes import RUNTIME_DOMAINS
 from orchestrator.variants.checks.facts import ModelFacts
 from orchestrator.variants.checks.finding import Finding, Severity, bounded, build_command, counted
 from orchestrator.variants.rules import first_reader, written_ort_format
@@ -56,12 +57,12 @@ def _inputs(facts: ModelFacts) -> Iterator[Finding]:
 
 
 def _fused(facts: ModelFacts) -> Iterator[Finding]:
-    fused = [label for label in facts.operators_before if label.startswith("com.microsoft:")]
+    fused = [label for label in facts.operators_before if label.startswith(RUNTIME_DOMAINS)]
     if not fused or facts.graph is None:
         return
-    nodes = [node for node in facts.graph.nodes if node.domain.startswith("com.microsoft")]
+    nodes = [node for node in facts.graph.nodes if node.domain.startswith(RUNTIME_DOMAINS)]
     count, places = bounded(node.name or node.label for node in nodes)
-    kinds = ", ".join(dict.fromkeys(label.removeprefix("com.microsoft:") for label in fused))
+    kinds = ", ".join(dict.fromkeys(label.rpartition(":")[2] for label in fused))
     yield Finding(
         id="fused-operators",
         severity=Severity.COSTS,

@@ -94,6 +94,8 @@ def _left(cause: str, facts: ModelFacts, graph: Graph, refusals: list[Refusal]) 
         text = "; ".join([*reasons[:_MANY_REASONS], *more])
         severity, remedy, threads = _rest(cause)
     command = build_command(facts.source, "basic", steps, facts.dims) if steps else ""
+    if cause == "nnapi-no-builder":
+        command = build_command(facts.source, "nnapi-aware", (), facts.dims)
     if cause in _STEPS_FROM_FLOAT:
         command = build_command("FLOAT_MODEL.onnx", "basic", steps, facts.dims)
     return Finding(

@@ -98,6 +98,17 @@ def without_kernel() -> Any:
     return model_of(nodes, [value("x", (4,), TensorProto.INT16)], [value("y", (4,))], opset=14)
 
 
+def without_kernel_below() -> Any:
+    """The same within an If."""
+    then = helper.make_graph([make("Relu", ["x"], ["t"], "deep")], "then", [], [value("t", (4,), TensorProto.INT16)])
+    other = helper.make_graph(
+        [make("Identity", ["x"], ["e"], "same")], "else", [], [value("e", (4,), TensorProto.INT16)]
+    )
+    node = make("If", ["condition"], ["y"], "if", then_branch=then, else_branch=other)
+    ports = [value("condition", (), TensorProto.BOOL), value("x", (4,), TensorProto.INT16)]
+    return model_of([node], ports, [value("y", (4,), TensorProto.INT16)], opset=14)
+
+
 def with_weights(*smalls: float) -> Any:
     """`plain` with these among its weights."""
     model = plain()

@@ -267,6 +267,23 @@ def test_every_operator_without_a_kernel_is_found(tmp_path: Path) -> None:
     assert report.as_is is None
 
 
+def test_an_operator_without_a_kernel_within_a_node(tmp_path: Path) -> None:
+    assert the(report_of(check_nets.without_kernel_below(), tmp_path), "no-cpu-kernel").places == ("deep",)
+
+
+def test_a_saved_optimization_as_onnx_is_a_fused_model_too(tmp_path: Path) -> None:
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.optimized_model_filepath = str(tmp_path / "fused.onnx")
+    ort.InferenceSession(nets.conv_relu().SerializeToString(), options, providers=["CPUExecutionProvider"])
+    report = report_of(tmp_path / "fused.onnx", tmp_path)
+    assert the(report, "fused-operators").command == "orch model build ORIGINAL.onnx --recipe basic"
+    assert report.settled is not None
+    assert report.settled.highest.nodes_taken == 0
+
+
 VERSIONS = [("1.15.1", {"ort-format-converter"}), ("1.16.3", set()), ("1.12.1", {"ort-format-converter"})]
 
 
