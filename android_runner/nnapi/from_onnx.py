@@ -53,7 +53,7 @@ def node_positions(model: Any) -> tuple[int, ...]:
     model's own is one, without Constant nodes. Raises ValueError where the graph has a cycle."""
     nodes = model.graph.node
     made_by = {name: at for at, node in enumerate(nodes) for name in node.output if name}
-    needs = [{made_by[name] for name in (*node.input, *_used_below(node)) if name in made_by} for node in nodes]
+    needs = [{made_by[name] for name in (*node.input, *used_below(node)) if name in made_by} for node in nodes]
     order: list[int] = []
     placed: set[int] = set()
     for start in range(len(nodes)):
@@ -92,7 +92,7 @@ def _node(node: Any, opset: int) -> Node:
         inputs=tuple(node.input),
         outputs=tuple(node.output),
         attributes={item.name: value for item in node.attribute if (value := _attribute(item)) is not None},
-        implicit=tuple(_used_below(node)),
+        implicit=tuple(used_below(node)),
         has_subgraph=any(True for item in node.attribute for _ in _graphs_of(item)),
     )
 
@@ -122,14 +122,14 @@ def _graphs_of(item: Any) -> Iterable[Any]:
         yield from item.graphs
 
 
-def _used_below(node: Any) -> list[str]:
+def used_below(node: Any) -> list[str]:
     """Names that a node's sub-graphs take from outside, each once, in order of use."""
     used: dict[str, None] = {}
     for item in node.attribute:
         for graph in _graphs_of(item):
             own = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
             own |= {name for inner in graph.node for name in inner.output}
-            inside = [name for inner in graph.node for name in (*inner.input, *_used_below(inner))]
+            inside = [name for inner in graph.node for name in (*inner.input, *used_below(inner))]
             inside += [value.name for value in graph.output]
             used |= dict.fromkeys(name for name in inside if name and name not in own)
     return list(used)

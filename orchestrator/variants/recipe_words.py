@@ -25,7 +25,9 @@ STEP_WORDS = {
     "qdq-u8s8": "static QDQ quantization, uint8 activations, int8 weights per channel",
     "fp16": "half precision inside, inputs and outputs as they were; for the CPU",
     "flush-denormals": "denormal weights become zero",
+    "no-tf-transposes": "layout transposes that cancel are taken out",
     "transformer-fusions": "onnxruntime.transformers' fusions; for the CPU",
+    "nnapi-rewrites": "operators that NNAPI refuses become ones that it takes",
 }
 """Every step by its word, and what it does in a line."""
 API_LEVELS = range(27, 100)

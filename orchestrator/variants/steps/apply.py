@@ -34,7 +34,9 @@ _PLACES = {
     "fp16": "halves:to_half",
     "qdq-u8u8": "quantize:to_qdq",
     "qdq-u8s8": "quantize:to_qdq",
+    "no-tf-transposes": "layout:without_transposes",
     "transformer-fusions": "fusions:fused",
+    "nnapi-rewrites": "rewrite:rewritten",
 }
 LARGE = frozenset({"weights-inside", "flush-denormals"})
 """Steps that don't need the model to fit into one protobuf."""
