@@ -18,6 +18,8 @@ from typing import Any
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from android_runner.ort import NnapiFlag
+
 _STRICT = ConfigDict(strict=True, extra="forbid")
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 
@@ -57,12 +59,16 @@ class Battery:
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)
 class NnapiDevice:
-    """An NNAPI driver as the device names it; `kind` is NNAPI's device type, `lacks` ONNX operators it can't run."""
+    """An NNAPI driver as the device names it; `kind` is NNAPI's device type, `lacks` ONNX operators it can't run.
+
+    Under each flag in `wrong_under` it computes something else than it should.
+    """
 
     name: str = _Text()
     kind: str = Field(pattern=r"^(cpu|gpu|accelerator|other)$")
     feature_level: int = Field(ge=27)
     lacks: tuple[str, ...] = ()
+    wrong_under: tuple[NnapiFlag, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)

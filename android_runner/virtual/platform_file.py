@@ -100,4 +100,5 @@ def _facts(profile: DeviceProfile) -> Iterable[tuple[str, ...]]:
     yield "abi", profile.abis[0]
     yield "api_level", str(profile.api_level)
     for device in profile.nnapi_devices:
-        yield "nnapi_device", device.name, device.kind, str(device.feature_level), ",".join(device.lacks)
+        lists = (device.lacks, [flag.perf_test_word for flag in device.wrong_under])
+        yield "nnapi_device", device.name, device.kind, str(device.feature_level), *map(",".join, lists)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from orchestrator.report import stats
+from orchestrator.report.checks import REFERENCE_NOTE, CaseCheck
 from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.numbers import plural
 from orchestrator.report.source import Cell, Row, flag, number, text, whole
@@ -32,6 +33,13 @@ class PhoneSource:
     nnapi: NnapiAnswer | None
     refused: Mapping[str, str] = field(default_factory=dict)
     """By variant id why it is out of tolerance: its cases are measured, and answer nothing."""
+    checks: Mapping[str, CaseCheck] = field(default_factory=dict)
+    """By case id what was found of its outputs on this phone."""
+
+    def why_unranked(self, cell: Cell) -> str:
+        """Why a case may not win, whatever its figures; "" where it may."""
+        check = self.checks.get(cell.case)
+        return self.refused.get(cell.first("variant"), "") or (check.refusal if check is not None else "")
 
 
 def out_of_tolerance(variants: Sequence[Row]) -> dict[str, str]:
@@ -61,7 +69,7 @@ def twin_difference(main: Cell, twin: Cell) -> TwinDifference | None:
 def phone_answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
     """The answer of one phone for one model, from all its cells of it; twins measured on purpose are no rows."""
     own = [cell for cell in cells if not cell.twin_of]
-    wrong = {cell.case: why for cell in own if (why := source.refused.get(cell.first("variant")))}
+    wrong = {cell.case: why for cell in own if (why := source.why_unranked(cell))}
     whole_rounds = sorted((cell for cell in own if len(cell.measured) >= stats.MIN_ROUNDS), key=_p50_s)
     ranked = [cell for cell in whole_rounds if cell.case not in wrong]
     refused = [cell for cell in whole_rounds if cell.case in wrong]
@@ -75,8 +83,9 @@ def phone_answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
         _row(cell, rank, base_s if at != base else None)
         for at, (cell, rank) in enumerate(zip(ranked, places, strict=True))
     ]
-    best = rows[0] if rows else None
+    any_ranked = bool(rows)
     rows += [_row(cell, None, base_s, wrong.get(cell.case, "")) for cell in (*refused, *thin, *empty)]
+    rows = [replace(row, check=source.checks.get(row.case)) for row in rows]
     facts = source.facts
     return PhoneAnswer(
         phone=source.phone,
@@ -86,8 +95,10 @@ def phone_answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
         api_level=whole(facts, "api_level"),
         virtual=flag(facts, "virtual") or _any(own, "virtual"),
         tuned=_any(own, "tuned"),
-        verdict=stats.verdict(places, base, reason=_no_answer(own, len(ranked), len(refused))),
-        best=best,
+        verdict=stats.verdict(
+            places, base, reason=_no_answer(own, len(ranked), [wrong[cell.case] for cell in refused])
+        ),
+        best=rows[0] if any_ranked else None,
         baseline=ranked[base].row if base is not None else "",
         baseline_note=note,
         rows=tuple(rows),
@@ -178,15 +189,17 @@ def _find(cells: Sequence[Cell], name: str) -> int | None:
     return next((at for at, cell in enumerate(cells) if name in (cell.row, *cell.also)), None)
 
 
-def _no_answer(own: Sequence[Cell], ranked: int, refused: int) -> str:
-    """Why nothing, or too little, is ranked on this phone; "" where enough is."""
+def _no_answer(own: Sequence[Cell], ranked: int, refused: Sequence[str]) -> str:
+    """Why nothing, or too little, is ranked on this phone; "" where enough is. `refused`: why what was measured is
+    not."""
     trials = [row for cell in own for row in cell.trials]
     if not trials:
         return "no setting could be planned"
     if ranked > 1:
         return ""
     if refused:
-        return f"{plural(refused, 'setting')} out of tolerance, {ranked or 'none'} left"
+        why = "not ranked" if REFERENCE_NOTE in refused else "out of tolerance"
+        return f"{plural(len(refused), 'setting')} {why}, {ranked or 'none'} left"
     lost = outcome_words(counts_of("time", trials))
     if lost:
         return f"of {len(trials)} trials {lost}"

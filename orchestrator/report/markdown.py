@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from orchestrator.report.checks import ERROR_NOTE as CHECK_NOTE
 from orchestrator.report.lines import shown
 from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.nnapi_text import (
@@ -164,11 +165,25 @@ def _phone(phone: PhoneAnswer, model: str) -> list[str]:
     if not phone.rows:
         return [*lines, _paragraph(phone.verdict.reason), ""]
     decimals = decimals_for(row.p50_s for row in phone.rows)
-    heads = ("#", "setting", "p50 ms", "±95%", "p90", "vs default", "session ms", "n", "iterations", "remarks")
-    lines += table(heads, [_cells(row, phone, decimals) for row in phone.rows], numbers=(2, 3, 4, 5, 6, 7, 8))
-    footer = footer_words(phone, model)
-    lines += [_paragraph(footer), ""] if footer else []
+    checked = any(row.check is not None for row in phone.rows)
+    heads = ["#", "setting", "p50 ms", "±95%", "p90", "vs default", "session ms", "n", "iterations", "remarks"]
+    rows = [list(_cells(row, phone, decimals)) for row in phone.rows]
+    if checked:
+        heads.insert(-1, "computes")
+        for cells, row in zip(rows, phone.rows, strict=True):
+            cells.insert(-1, _computes(row))
+    lines += table(heads, rows, numbers=(2, 3, 4, 5, 6, 7, 8))
+    for words in (footer_words(phone, model), CHECK_NOTE if checked else ""):
+        lines += [_paragraph(words), ""] if words else []
     return lines + (nnapi_section(phone.nnapi) if phone.nnapi else [])
+
+
+def _computes(row: SettingRow) -> str:
+    """`34 dB below the signal`: the worst output, and why others were not checked."""
+    if row.check is None:
+        return NOTHING
+    worst = row.check.worst
+    return "; ".join(words for words in (worst.words if worst is not None else "", row.check.unknown) if words)
 
 
 def _cells(row: SettingRow, phone: PhoneAnswer, decimals: int) -> tuple[str, ...]:

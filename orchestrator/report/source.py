@@ -69,6 +69,11 @@ class RunFrames(Protocol):
         ...
 
     @property
+    def checks(self) -> pd.DataFrame:
+        """phone, model, case, row, output, checked, why, difference, error_db, tolerance_db, within, reference."""
+        ...
+
+    @property
     def partitions(self) -> pd.DataFrame:
         """phone, model, case, partition, mean_s, cpu_mean_s, share; in the order of their numbers."""
         ...

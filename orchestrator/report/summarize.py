@@ -8,6 +8,7 @@ from datetime import datetime
 
 from orchestrator.report import source
 from orchestrator.report.answer import PhoneSource, out_of_tolerance, phone_answer, twin_difference
+from orchestrator.report.checks import CaseCheck, checks_of
 from orchestrator.report.lines import as_listed
 from orchestrator.report.nnapi_reading import NnapiRows
 from orchestrator.report.sentence import headline, model_sentence
@@ -37,7 +38,8 @@ def summarize(frames: RunFrames) -> RunSummary:
         groups.setdefault(cell.model, {}).setdefault(cell.phone, []).append(cell)
     for row in dropped:  # a phone on which nothing of a model could be planned still has its place
         groups.setdefault(text(row, "model"), {}).setdefault(text(row, "phone"), [])
-    known = _Known(phones, _twins(cells), nnapi, out_of_tolerance(variants))
+    checks = checks_of(source.records(frames.checks))
+    known = _Known(phones, _twins(cells), nnapi, out_of_tolerance(variants), checks)
     models = tuple(_model(model, by_phone, known, variants, dropped) for model, by_phone in groups.items() if by_phone)
     return RunSummary(
         headline=headline(models),
@@ -55,6 +57,7 @@ class _Known:
     twins: Mapping[str, TwinDifference]
     nnapi: NnapiRows
     refused: Mapping[str, str]
+    checks: Mapping[tuple[str, str], CaseCheck]
 
 
 def _model(
@@ -75,6 +78,7 @@ def _model(
                 twins=known.twins.get(phone),
                 nnapi=known.nnapi.answer(model, phone),
                 refused=known.refused,
+                checks={case: check for (where, case), check in known.checks.items() if where == phone},
             ),
             cells,
         )

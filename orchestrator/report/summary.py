@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from orchestrator.report.checks import CaseCheck
 from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.stats import Ratio, Verdict
 
@@ -82,6 +83,8 @@ class SettingRow:
     vs_default: Ratio | None
     marks: tuple[str, ...]
     reason: str
+    check: CaseCheck | None = None
+    """What it computes on this phone; None where nobody asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
+from orchestrator.report.checks import ERROR_NOTE
 from orchestrator.report.lines import Line, Span, fit, joined, left, line, paragraph, rendered, right, widest, wrap
 from orchestrator.report.nnapi_text import nnapi_lines, nnapi_note, nodes_words
 from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, plural, ratio, span
@@ -187,7 +188,7 @@ def phone_table(phone: PhoneAnswer, model: str, width: int) -> list[Line]:
     columns = [[ms(value, decimals) for value in (row.p50_s, row.half_width_s, row.p90_s)] for row in phone.rows]
     figure_width = widest((text for row in columns for text in row), least=6, most=12)
     mark_width = widest(("; ".join(row.marks) for row in phone.rows), most=18)
-    taken = _taken(phone)
+    taken = [one + other for one, other in zip(_taken(phone), _errors(phone), strict=True)]
     name_width = width - 6 - 3 * (figure_width + 1) - cell_len(taken[0]) - 4 - (mark_width + 2 if mark_width else 0)
     heads = "".join(f" {right(text, figure_width)}" for text in ("p50 ms", "±95%", "p90"))
     lines.append(line(Span(f"   #  {left('setting', name_width)}{heads}{taken[0]}   n", "dim")))
@@ -207,6 +208,15 @@ def _taken(phone: PhoneAnswer) -> list[str]:
     nodes_width = widest(nodes, least=5, most=9)
     rows = zip(["parts", *parts], ["nodes", *nodes], strict=True)
     return [f" {right(part, 5)} {right(node, nodes_width)}" for part, node in rows]
+
+
+def _errors(phone: PhoneAnswer) -> list[str]:
+    """The column on what the settings compute, head first; empty texts where nobody asked."""
+    if all(row.check is None for row in phone.rows):
+        return [""] * (len(phone.rows) + 1)
+    texts = ["error", *(NOTHING if row.check is None else row.check.short for row in phone.rows)]
+    width = widest(texts, most=11)
+    return [f" {right(text, width)}" for text in texts]
 
 
 def setting_name(row: SettingRow) -> str:
@@ -233,8 +243,8 @@ def _setting(row: SettingRow, figures: str, name_width: int, width: int) -> list
             lines.append(line(f"{right(rank, 4)}  ", Span(name, style), f"{figures} {right(str(row.n), 3)}{mark}"))
         else:
             lines.append(line(f"      {name}{' ' * (len(figures) + 4)}{mark}"))
-    if row.reason:
-        lines += paragraph(row.reason, width, indent=8, style="dim")
+    for words in (row.reason, row.check.unknown if row.check is not None else ""):
+        lines += paragraph(words, width, indent=8, style="dim") if words else []
     return lines
 
 
@@ -266,8 +276,8 @@ def footer_words(phone: PhoneAnswer, model: str) -> str:
 
 
 def _footer(phone: PhoneAnswer, model: str, width: int) -> list[Line]:
-    words = footer_words(phone, model)
-    return paragraph(words, width, indent=6, style="dim") if words else []
+    notes = [footer_words(phone, model), ERROR_NOTE if any(row.check is not None for row in phone.rows) else ""]
+    return [line for words in notes if words for line in paragraph(words, width, indent=6, style="dim")]
 
 
 def _dropped(model: ModelSummary, all_tables: bool, width: int) -> list[Line]:

@@ -20,6 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 from android_runner.virtual.nnapi.borders import Border, border, running_order
 from android_runner.virtual.nnapi.half import HalfBody
 from android_runner.virtual.nnapi.names import Namer, all_names
+from android_runner.virtual.nnapi.wrong import WrongBody
 
 CONDITION = "virtual_nnapi_takes_it"
 _OVERRIDABLE_SINCE_IR = 4
@@ -44,14 +45,23 @@ def constants_of(model: Any) -> dict[str, Any]:
 
 
 def build_partitioned(
-    model: onnx.ModelProto, types: Types, groups: Sequence[Sequence[int]], node_names: Sequence[str], *, half: bool
+    model: onnx.ModelProto,
+    types: Types,
+    groups: Sequence[Sequence[int]],
+    node_names: Sequence[str],
+    *,
+    half: bool,
+    wrong: bool = False,
 ) -> tuple[onnx.ModelProto, tuple[Fused, ...]]:
-    """A new model with one `If` for each group of nodes; `half` relaxes the groups to half precision."""
+    """A new model with one `If` for each group of nodes.
+
+    `half` relaxes the groups to half precision, `wrong` has them compute something else.
+    """
     made = onnx.ModelProto()
     made.CopyFrom(model)
     graph = made.graph
     constants = constants_of(made)
-    builder = _Builder(made, types, constants, half=half)
+    builder = _Builder(made, types, constants, half=half, wrong=wrong)
     order = running_order(graph, groups)
     fused = tuple(
         Fused(name, tuple(group), border(graph, group)) for name, group in zip(node_names, groups, strict=True)
@@ -70,7 +80,7 @@ def build_partitioned(
 class _Builder:
     """Makes the `If` nodes of one model."""
 
-    def __init__(self, model: Any, types: Types, constants: Mapping[str, Any], *, half: bool) -> None:
+    def __init__(self, model: Any, types: Types, constants: Mapping[str, Any], *, half: bool, wrong: bool) -> None:
         self._graph = model.graph
         self._types = types
         self._namer = Namer(all_names(model.graph))
@@ -79,12 +89,15 @@ class _Builder:
         element_types = {name: kind for name, (kind, _) in types.items()}
         element_types |= {name: tensor.data_type for name, tensor in constants.items()}
         self._half = HalfBody(self._graph, self._namer, element_types, constants) if half else None
+        self._wrong = WrongBody(self._graph, self._namer, element_types) if wrong else None
 
     def if_node(self, fused: Fused) -> Any:
         """The node that stands for a partition."""
         nodes = [copy.deepcopy(self._graph.node[at]) for at in fused.members]
         if self._half is not None:
             nodes = self._half.nodes(nodes, fused.border.inputs)
+        if self._wrong is not None:
+            nodes = self._wrong.nodes(nodes, fused.border.outputs)
         inner = {name: self._namer.fresh(f"{name}_inside") for name in fused.border.outputs}
         for node in nodes:
             for at, name in enumerate(node.input):

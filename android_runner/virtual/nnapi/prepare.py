@@ -76,7 +76,8 @@ def prepare(request: Request, folder: Path) -> Description:
     half = NnapiFlag.FP16 in target.flags and placement.feature_level > LEVEL_1
     positions = node_positions(model)
     groups = [[positions[at] for at in partition.nodes] for partition in placement.partitions]
-    made, fused = build_partitioned(model, types, groups, [name for _, name in names], half=half)
+    given = [name for _, name in names]
+    made, fused = build_partitioned(model, types, groups, given, half=half, wrong=request.is_wrong)
     saved = save(made, Path(request.model), request.settings, folder)
     constants = constants_of(model)
     return Description(

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass
 
+from android_runner.nnapi.levels import chosen_devices
 from android_runner.nnapi.target import NnapiDevice, NnapiTarget
 from android_runner.ort import NnapiFlag
 from android_runner.virtual.nnapi.source import LoadSettings
@@ -16,7 +17,8 @@ NAME = "request.json"
 
 @dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid"))
 class Request:
-    """`flags` are perf_test's words; `devices` are (name, kind, feature level, lacking operators).
+    """`flags` are perf_test's words; `devices` are (name, kind, feature level, lacking operators, flags under which it
+    is wrong).
 
     `model_hash` (a number as text) goes into the names of the partitions. The rest is as in `LoadSettings`.
     """
@@ -25,7 +27,7 @@ class Request:
     model_hash: str
     api_level: int
     flags: tuple[str, ...]
-    devices: tuple[tuple[str, str, int, tuple[str, ...]], ...]
+    devices: tuple[tuple[str, str, int, tuple[str, ...], tuple[str, ...]], ...]
     level: int
     dims_by_name: dict[str, int]
     dims_by_denotation: dict[str, int]
@@ -39,9 +41,15 @@ class Request:
             api_level=self.api_level,
             flags=frozenset(flag for flag in NnapiFlag if flag.perf_test_word in self.flags),
             devices=tuple(
-                NnapiDevice(name, kind, level, frozenset(lacks)) for name, kind, level, lacks in self.devices
+                NnapiDevice(name, kind, level, frozenset(lacks)) for name, kind, level, lacks, _ in self.devices
             ),
         )
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether one of the devices that may be used computes wrongly under one of the flags."""
+        used = {device.name for device in chosen_devices(self.target)}
+        return any(name in used and set(wrong) & set(self.flags) for name, _, _, _, wrong in self.devices)
 
     @property
     def settings(self) -> LoadSettings:

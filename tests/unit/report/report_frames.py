@@ -25,6 +25,7 @@ class Frames:
     predictions: pd.DataFrame = field(default_factory=pd.DataFrame)
     placements: pd.DataFrame = field(default_factory=pd.DataFrame)
     partitions: pd.DataFrame = field(default_factory=pd.DataFrame)
+    checks: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 @dataclass

@@ -54,7 +54,7 @@ def take_apart(
         model_hash="7",
         api_level=api_level,
         flags=tuple(f"NNAPI_FLAG_{flag}" for flag in flags),
-        devices=tuple(devices),
+        devices=tuple((*device, ())[:5] for device in devices),  # type: ignore[misc]
         level=level,
         dims_by_name=dict(dims or {}),
         dims_by_denotation={},

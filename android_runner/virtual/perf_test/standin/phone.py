@@ -25,8 +25,8 @@ class Phone:
         self.root = root
         self.arm = False
         self.api_level = 0
-        self.devices: list[tuple[str, str, int, list[str]]] = []
-        """Name, kind, feature level and lacking operators of each NNAPI device."""
+        self.devices: list[tuple[str, str, int, list[str], list[str]]] = []
+        """Name, kind, feature level, lacking operators and flags under which it is wrong, of each NNAPI device."""
         self.python = ""
         """The interpreter that prepares NNAPI's part; empty where this host has not got what it needs."""
         self.python_path = ""
@@ -41,8 +41,9 @@ class Phone:
         elif word == "api_level":
             self.api_level = int(values[0])
         elif word == "nnapi_device":
-            name, kind, level, lacks = values
-            self.devices.append((name, kind, int(level), lacks.split(",") if lacks else []))
+            name, kind, level, lacks, wrong = (*values, "")[:5]
+            lists = [text.split(",") if text else [] for text in (lacks, wrong)]
+            self.devices.append((name, kind, int(level), lists[0], lists[1]))
         elif word == "python":
             self.python, self.python_path, self.converter = values
 
