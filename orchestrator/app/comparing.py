@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 
 from orchestrator.app.prepare import Workshop
 from orchestrator.app.site import Site
@@ -38,7 +38,15 @@ def pairs_of(variants: Iterable[Variant], workshop: Workshop) -> list[Pair]:
 class Comparing:
     """What a run's ledger does not know yet of its variants' numerics, and the thread that has it computed."""
 
-    def __init__(self, contents: RunContents, farm: Farm, site: Site, refuse: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        contents: RunContents,
+        farm: Farm,
+        site: Site,
+        refuse: Callable[[str], None],
+        custom_ops: Sequence[str] = (),
+    ) -> None:
+        self._custom_ops = custom_ops
         self._site = site
         self._run_id = contents.run.run_id
         self._refuse = refuse
@@ -85,13 +93,16 @@ class Comparing:
     def _work(self) -> None:
         shelf = Shelf(self._site.home.shelf)
         try:
-            with contextlib.closing(numerics_of(self._pairs, shelf, processes=1, idle=True)) as answers:
+            with contextlib.closing(self._answers(shelf)) as answers:
                 for variant_id, numerics in answers:
                     if not self._keep(variant_id, numerics):
                         return
         except (FarmError, OSError) as error:
             for variant_id, digest in dict(self._missing).items():
                 self._keep(variant_id, _not_known(digest, str(error)))
+
+    def _answers(self, shelf: Shelf) -> Generator[tuple[str, Numerics], None, None]:
+        return numerics_of(self._pairs, shelf, processes=1, idle=True, custom_ops=self._custom_ops)
 
     def _keep(self, variant_id: str, numerics: Numerics) -> bool:
         """Write an answer down; whether more are wanted."""

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from orchestrator.app.comparing import pairs_of
+from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.prepare import Workshop, prepare
 from orchestrator.app.wish import RunOptions, wish_of
 from orchestrator.errors import Problem, UsageError
@@ -107,7 +108,8 @@ def build_all(asked: RunOptions, recipes: Sequence[str], home: Home, *, check: b
         raise UsageError(Problem("arguments", "a plan is not a model", "give MODEL.onnx or a folder"))
     plain = wish.cells(1, None)[0].settings
     workshop = prepare(wish, [Cell(recipe, plain) for recipe in wanted], home)
-    numerics = _numerics(workshop, Shelf(home.shelf), check)
+    libraries = [path for path, _ in custom_ops(wish.plan.custom_ops).host]
+    numerics = _numerics(workshop, Shelf(home.shelf), libraries if check else None)
     made = []
     for model, _ in workshop.models:
         for recipe in wanted:
@@ -125,10 +127,13 @@ def build_all(asked: RunOptions, recipes: Sequence[str], home: Home, *, check: b
     return made
 
 
-def _numerics(workshop: Workshop, shelf: Shelf, check: bool) -> dict[str, Numerics]:
+def _numerics(workshop: Workshop, shelf: Shelf, custom_ops: Sequence[str] | None) -> dict[str, Numerics]:
+    """By variant id; without `custom_ops`, libraries of operators, only what is known already."""
     built = [one for one in workshop.variants.values() if isinstance(one, Variant)]
     pairs = pairs_of(built, workshop)
-    return dict(numerics_of(pairs, shelf, processes=os.cpu_count() or 1)) if check else known_numerics(pairs, shelf)
+    if custom_ops is None:
+        return known_numerics(pairs, shelf)
+    return dict(numerics_of(pairs, shelf, processes=os.cpu_count() or 1, custom_ops=custom_ops))
 
 
 def _parsed(names: Sequence[str]) -> list[Recipe]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -12,6 +12,7 @@ import typer
 
 from orchestrator.app.beginning import Ready, begin, name_and_claim, prepared
 from orchestrator.app.comparing import Comparing
+from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.estimate import estimate
 from orchestrator.app.phones import chosen_phones
 from orchestrator.app.prepare import OnPhone, expand_all
@@ -76,7 +77,8 @@ def go(  # noqa: PLR0913 - the options of one command
         ready = Ready(named=named, wish=wish, workshop=workshop, tool=tool, phones=able, command=command)
         farm = begin(ready, site)
         drive(home, farm.run_id)
-        return _follow(farm, site, progress, strict=strict, all_tables=all_tables)
+        comparing = _comparing(farm, site, progress, [path for path, _ in custom_ops(wish.plan.custom_ops).host])
+        return _follow(farm, site, progress, comparing, strict=strict, all_tables=all_tables)
     finally:
         ledger.close()
 
@@ -94,7 +96,8 @@ def go_on(run: str, home: Home, *, adb_port: int, slots: int, strict: bool, all_
             say(f"{found.run_id} is finished: nothing is left to run")
             return int(ExitCode.DONE)
         say(f"{found.run_id}: {found.adopted} attempts taken over from phones, {found.open_trials} trials to go")
-        return _follow(found.farm, site, progress, strict=strict, all_tables=all_tables)
+        comparing = _comparing(found.farm, site, progress, ())
+        return _follow(found.farm, site, progress, comparing, strict=strict, all_tables=all_tables)
     finally:
         ledger.close()
 
@@ -104,11 +107,14 @@ def _newest_unfinished(ledger: Ledger) -> str:
     return unfinished[0] if unfinished else ledger.find_run("@last")
 
 
-def _follow(farm: Farm, site: Site, progress: Progress, *, strict: bool, all_tables: bool) -> int:
+def _comparing(farm: Farm, site: Site, progress: Progress, custom_ops: Sequence[str]) -> Comparing:
+    """What is still to be compared; a run that goes on no longer knows its custom operators' libraries."""
+    return Comparing(site.ledger.contents(farm.run_id), farm, site, progress.refuse, custom_ops)
+
+
+def _follow(farm: Farm, site: Site, progress: Progress, comparing: Comparing, *, strict: bool, all_tables: bool) -> int:
     say(f"run {farm.run_id}")
-    contents = site.ledger.contents(farm.run_id)
-    progress.begin(contents)
-    comparing = Comparing(contents, farm, site, progress.refuse)
+    progress.begin(site.ledger.contents(farm.run_id))
     try:
         with _interrupts(farm):
             comparing.start()

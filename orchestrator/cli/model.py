@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.cli import converters
-from orchestrator.cli.options import ConfigOption, DimOption, HomeOption, JsonOption, Models, flat
+from orchestrator.cli.options import ConfigOption, DimOption, HomeOption, JsonOption, Making, flat
 from orchestrator.errors import ExitCode
 from orchestrator.home import home_at
 
@@ -34,7 +34,8 @@ def _group() -> None:
 @app.command("build")
 @flat
 def build(
-    models: Models,
+    things: Annotated[list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx or a folder with models.")],
+    making: Making,
     recipe: Annotated[
         list[str],
         typer.Option("--recipe", help="onnx, basic, 'all runtime', nnapi-aware, onnx+opset=15 …; repeatable."),
@@ -49,7 +50,7 @@ def build(
     from orchestrator.app.modelling import build_all  # noqa: PLC0415 - the builder is loaded when called
     from orchestrator.variants.tolerance import within  # noqa: PLC0415
 
-    built = build_all(models.options(), recipe, home_at(home), check=compare)
+    built = build_all(making.options(things), recipe, home_at(home), check=compare)
     if as_json:
         typer.echo(json.dumps([one.as_dict() for one in built], indent=2))
     else:
@@ -58,10 +59,38 @@ def build(
     return int(ExitCode.GATE_FAILED if wrong else ExitCode.DONE)
 
 
+@app.command("diff")
+@flat
+def diff(
+    before: Annotated[str, typer.Argument(metavar="A", help="MODEL.onnx, MODEL.ort, or MODEL.onnx:RECIPE.")],
+    after: Annotated[str, typer.Argument(metavar="B", help="The same, to compare with: mnist.onnx:extended.")],
+    making: Making,
+    api: Annotated[int, typer.Option("--api", metavar="N", help="Android's API level for NNAPI's rules.")] = 30,
+    all_names: Annotated[bool, typer.Option("--all", help="Name every node.")] = False,
+    home: HomeOption = "",
+    as_json: JsonOption = False,
+) -> int:
+    """What became of A in B: operators, domains, NNAPI's partitions, and node by node what was fused or renamed."""
+    from dataclasses import asdict  # noqa: PLC0415
+
+    from orchestrator.app.differing import diff as differ  # noqa: PLC0415 - loaded when called
+    from orchestrator.cli.screen import wants_colour  # noqa: PLC0415
+    from orchestrator.report.diff_text import diff_lines  # noqa: PLC0415
+    from orchestrator.report.lines import rendered  # noqa: PLC0415
+
+    found = differ(before, after, making.options(), home_at(home), api)
+    if as_json:
+        typer.echo(json.dumps(asdict(found), indent=2))
+    else:
+        typer.echo(rendered(diff_lines(found, 80, all_names=all_names), colour=wants_colour()), nl=False)
+    return int(ExitCode.DONE)
+
+
 @app.command("ship")
 @flat
 def ship(
-    models: Models,
+    things: Annotated[list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx or a folder with models.")],
+    making: Making,
     out: Annotated[str, typer.Option("-o", "--out", metavar="DIR", help="Where to; made when missing.")],
     recipe: Annotated[list[str], typer.Option("--recipe", help="As for build; repeatable (default: all).")] = [],  # noqa: B006
     build_config: ConfigOption = "",
@@ -72,7 +101,7 @@ def ship(
     from orchestrator.app.shipping import ShipOrder  # noqa: PLC0415
     from orchestrator.app.shipping import ship as put  # noqa: PLC0415
 
-    asked = replace(models.options(), build_config=build_config)
+    asked = replace(making.options(things), build_config=build_config)
     order = ShipOrder(asked=asked, recipes=recipe or ["all"], folder=Path(out))
     shipped = put(order, home_at(home))
     if as_json:

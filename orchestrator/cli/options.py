@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -111,21 +111,20 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Models:
-    """Models and what is made of them, without a phone: what the commands of `orch model` share."""
+class Making:
+    """How variants are made of models, without a phone: what commands of `orch model` share."""
 
-    things: Annotated[list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx or a folder with models.")]
     dim: DimOption = field(default_factory=list)
     converter: ConverterOption = ""
     custom_ops: OperatorsOption = field(default_factory=list)
     inputs: InputsOption = ""
 
-    def options(self) -> RunOptions:
-        """The same as the program's own options."""
+    def options(self, things: Sequence[str] = ()) -> RunOptions:
+        """The same as the program's own options, for these models."""
         from orchestrator.app.wish import RunOptions  # noqa: PLC0415 - as above
 
         return RunOptions(
-            things=tuple(self.things),
+            things=tuple(things),
             dim=tuple(self.dim),
             converter=self.converter,
             custom_ops=tuple(self.custom_ops),
@@ -150,7 +149,7 @@ class Place:
 def flat(command: Callable[..., int]) -> Callable[..., int]:
     """The command with each parameter that is one of the groups above replaced by the group's fields."""
     hints = get_type_hints(command, include_extras=True)
-    groups = {name: hint for name, hint in hints.items() if hint in (Asked, Models, Place)}
+    groups = {name: hint for name, hint in hints.items() if hint in (Asked, Making, Place)}
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         if name in groups:
@@ -169,7 +168,7 @@ def flat(command: Callable[..., int]) -> Callable[..., int]:
     return called
 
 
-def _fields_of(group: type[Asked | Models | Place]) -> list[inspect.Parameter]:
+def _fields_of(group: type[Asked | Making | Place]) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
     parameters = []
     for one in fields(group):

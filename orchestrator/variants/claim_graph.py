@@ -34,6 +34,38 @@ def claim_graph(path: Path, format_: ModelFormat, custom_ops: Sequence[str] = ()
         raise VariantError(f"{path.name}: onnxruntime {converter_version()}: {runtime_words(error)}") from error
 
 
+def written_graph(path: Path, format_: ModelFormat, custom_ops: Sequence[str] = ()) -> Graph:
+    """The graph as the file has it, every attribute with its value, whether it is said or ONNX's default; no types.
+
+    Raises VariantError where it can't be read.
+    """
+    import onnx  # noqa: PLC0415 - a third of a second
+
+    try:
+        is_onnx = format_ is ModelFormat.ONNX
+        model = onnx.load(str(path), load_external_data=False) if is_onnx else plain_model(path, format_, custom_ops)
+        _say_defaults(model, onnx.defs)
+        return graph_of(model, {})
+    except runtime_errors() as error:
+        raise VariantError(f"{path.name}: {runtime_words(error)}") from error
+
+
+def _say_defaults(model: Any, known: Any) -> None:
+    """onnxruntime writes defaults out where it has touched a node, exporters do not: so all are said."""
+    versions = {"" if item.domain == "ai.onnx" else item.domain: item.version for item in model.opset_import}
+    for node in model.graph.node:
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        if not known.has(node.op_type, domain):
+            continue
+        schema = known.get_schema(node.op_type, versions.get(domain, 1), domain)
+        said = {item.name for item in node.attribute}
+        node.attribute.extend(
+            item.default_value
+            for name, item in schema.attributes.items()
+            if name not in said and item.default_value.type
+        )
+
+
 def plain_model(path: Path, format_: ModelFormat, custom_ops: Sequence[str] = ()) -> Any:
     """The ModelProto that the claim is about. What lies in files of its own stays there.
 

@@ -42,12 +42,14 @@ Outputs = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Runnable:
-    """A model file; `operators` are those of its graph, sub-graphs included, `precision` what it was asked to be."""
+    """A model file; `operators` are those of its graph, sub-graphs included, `precision` what it was asked to be,
+    `custom_ops` libraries of operators that it may have."""
 
     path: Path
     format: ModelFormat
     operators: tuple[str, ...]
     precision: Precision = Precision.FLOAT32
+    custom_ops: tuple[str, ...] = ()
 
 
 def compare(source: Runnable, variant: Runnable, files: Sequence[Path], inputs: str) -> Numerics:
@@ -103,6 +105,8 @@ def _runs(model: Runnable, files: Sequence[Path], count: int) -> list[Outputs]:
         options.graph_optimization_level = levels.ORT_ENABLE_ALL
         options.add_session_config_entry(REPLAY_KEY, "1")
     try:
+        for library in model.custom_ops:
+            options.register_custom_ops_library(library)
         session = ort.InferenceSession(str(model.path), options, providers=["CPUExecutionProvider"])
         names = [one.name for one in session.get_outputs()]
         feeds = _feeds(files)

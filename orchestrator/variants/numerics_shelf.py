@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,14 @@ Pair = tuple[Variant, InputSet]
 """A variant, and the inputs of its model."""
 
 
+@dataclass(frozen=True, slots=True)
+class _How:
+    shelf: Shelf
+    processes: int
+    idle: bool
+    custom_ops: tuple[str, ...]
+
+
 def known_numerics(pairs: Sequence[Pair], shelf: Shelf) -> dict[str, Numerics]:
     """By variant id what is known already, nothing computed: onnxruntime is not imported."""
     found = ((variant.variant_id, _known(variant, inputs, shelf)) for variant, inputs in pairs)
@@ -38,12 +46,13 @@ def known_numerics(pairs: Sequence[Pair], shelf: Shelf) -> dict[str, Numerics]:
 
 
 def numerics_of(
-    pairs: Sequence[Pair], shelf: Shelf, *, processes: int = 1, idle: bool = False
+    pairs: Sequence[Pair], shelf: Shelf, *, processes: int = 1, idle: bool = False, custom_ops: Sequence[str] = ()
 ) -> Generator[tuple[str, Numerics], None, None]:
     """Each variant's id with its figures, as they come: those on the shelf first, the rest by workers.
 
     What can't be compared says why in `Numerics.unknown`; such an answer is not kept. A worker that dies over several
-    variants is followed by one for each. Closing the iterator ends the workers.
+    variants is followed by one for each. `custom_ops` are libraries, for this host, of operators that models may have.
+    Closing the iterator ends the workers.
     """
     known = known_numerics(pairs, shelf)
     yield from known.items()
@@ -59,12 +68,13 @@ def numerics_of(
     alone = [places for places in groups.values() if len(places) == 1]
     for place in missing:
         _forget(place)
+    how = _How(shelf, processes, idle, tuple(custom_ops))
     died: list[list[Path]] = []
-    for places, error in _compared([*together, *alone], missing, shelf, processes, idle):
+    for places, error in _compared([*together, *alone], missing, how):
         lost = [place for place in places if error is not None and len(places) > 1 and _read(place) is None]
         died += [[place] for place in lost]
         yield from _told([place for place in places if place not in lost], missing, error)
-    for places, error in _compared(died, missing, shelf, processes, idle):
+    for places, error in _compared(died, missing, how):
         yield from _told(places, missing, error)
 
 
@@ -99,20 +109,18 @@ def _unknown(inputs: str, why: str) -> Numerics:
 def _compared(
     groups: Sequence[Sequence[Path]],
     missing: Mapping[Path, Sequence[Pair]],
-    shelf: Shelf,
-    processes: int,
-    idle: bool,
+    how: _How,
 ) -> Iterator[tuple[Sequence[Path], str | None]]:
     """Have each group compared by one worker, the largest models last: their answers are waited for longest."""
     by_id = {str(places[0]): places for places in groups}
     order = sorted(by_id, key=lambda job: missing[by_id[job][0]][0][0].model.size_bytes)
-    jobs = {job: _job([(place, missing[place][0]) for place in by_id[job]], shelf) for job in order}
-    with contextlib.closing(do_jobs(jobs, processes, idle=idle)) as outcomes:
+    jobs = {job: _job([(place, missing[place][0]) for place in by_id[job]], how) for job in order}
+    with contextlib.closing(do_jobs(jobs, how.processes, idle=how.idle)) as outcomes:
         for job, error in outcomes:
             yield by_id[job], error
 
 
-def _job(members: Sequence[tuple[Path, Pair]], shelf: Shelf) -> dict[str, Any]:
+def _job(members: Sequence[tuple[Path, Pair]], how: _How) -> dict[str, Any]:
     model, inputs = members[0][1][0].model, members[0][1][1]
     return {
         "compare": [
@@ -125,7 +133,8 @@ def _job(members: Sequence[tuple[Path, Pair]], shelf: Shelf) -> dict[str, Any]:
             }
             for place, (variant, _) in members
         ],
-        "shelf": str(shelf.root.absolute()),
+        "shelf": str(how.shelf.root.absolute()),
+        "custom_ops": list(how.custom_ops),
         "source": str(model.path.absolute()),
         "digest": model.digest,
         "inputs": inputs.digest,
@@ -136,11 +145,13 @@ def _job(members: Sequence[tuple[Path, Pair]], shelf: Shelf) -> dict[str, Any]:
 def do_compare(job: Mapping[str, Any]) -> None:
     """A worker's job: compare variants with their source and write down what came of each. Raises OSError."""
     files = [Path(one) for one in job["files"]]
+    custom_ops = tuple(job["custom_ops"])
     try:
         found = Shelf(Path(job["shelf"])).inspect(Path(job["source"]))
         if found.model.digest != job["digest"]:
             raise VariantError(f"{found.model.name} has changed since it was read")
-        source = Runnable(found.model.path, found.model.format, tuple(name for name, _ in found.operators))
+        operators = tuple(name for name, _ in found.operators)
+        source = Runnable(found.model.path, found.model.format, operators, custom_ops=custom_ops)
         wanted = outputs_of(source, files)
     except (FarmError, OSError) as error:
         for one in job["compare"]:
@@ -148,7 +159,11 @@ def do_compare(job: Mapping[str, Any]) -> None:
         return
     for one in job["compare"]:
         variant = Runnable(
-            Path(one["path"]), ModelFormat(one["format"]), tuple(one["operators"]), Precision(one["precision"])
+            Path(one["path"]),
+            ModelFormat(one["format"]),
+            tuple(one["operators"]),
+            Precision(one["precision"]),
+            custom_ops,
         )
         try:
             numerics = compared(source, wanted, variant, files, job["inputs"])
