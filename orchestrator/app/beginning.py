@@ -119,9 +119,10 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         command=ready.command,
     )
     built = _built(ready.workshop)
-    graphs = _claim_graphs(cases, built, site.home, [path for path, _ in custom_ops(plan.custom_ops).host])
+    libraries = custom_ops(plan.custom_ops).host
+    graphs = _claim_graphs(cases, built, site.home, [path for path, _ in libraries])
     known = known_numerics(pairs_of(built.values(), ready.workshop), Shelf(site.home.shelf))
-    checks = checks_for(cases, ready.workshop, site.home) if plan.verify else Checks()
+    checks = checks_for(cases, ready.workshop, site.home, libraries) if plan.verify else Checks()
     contents = RunContents(
         run=_run_record(ready, run_id, kept, site),
         phones=tuple(_phone_record(phone) for phone, _ in ready.phones),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from orchestrator.app.prepare import Workshop
 from orchestrator.home import Home
@@ -30,14 +30,20 @@ class Checks:
         return {case.case_id for case in cases if case.variant_id in self.built}
 
 
-def checks_for(cases: Sequence[Case], workshop: Workshop, home: Home) -> Checks:
-    """Make them. A variant that can't have one is not verified, with the reason; that costs nothing else."""
+def checks_for(
+    cases: Sequence[Case], workshop: Workshop, home: Home, libraries: tuple[tuple[str, str], ...] = ()
+) -> Checks:
+    """Make them; `libraries` have the host's custom operators, (path, sha256).
+
+    A variant that can't have one is not verified, with the reason; that costs nothing else.
+    """
     wanted = verified(cases)
     used = {case.variant_id: case.inputs_digest for case in cases if case.case_id in wanted}
     inputs = {one.digest: one for _, one in workshop.models}
     variants = [one for one in workshop.variants.values() if isinstance(one, Variant) and one.variant_id in used]
     asked = {one.variant_id: (one, inputs[used[one.variant_id]]) for one in variants}
-    found = check_variants(list(asked.values()), Shelf(home.shelf), registered(home.converters))
+    converters = [replace(one, custom_ops=libraries) for one in registered(home.converters)]
+    found = check_variants(list(asked.values()), Shelf(home.shelf), converters)
     built = {one: check for one, check in found.items() if isinstance(check, CheckVariant)}
     facts = {
         one: check.facts if isinstance(check, CheckVariant) else CheckFacts(why_not=str(check))

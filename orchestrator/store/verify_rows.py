@@ -15,7 +15,8 @@ from orchestrator.plan.case import Case, Purpose
 from orchestrator.plan.order import verified
 from orchestrator.store.frame_rows import Cells
 from orchestrator.store.records import RunContents, TrialRow
-from orchestrator.variants.decibels import OutputError, Precision, error_of, tolerance_db, within
+from orchestrator.variants.decibels import OutputError, error_of, tolerance_db, within
+from orchestrator.variants.tolerance import Precision, looser
 from orchestrator.variants.verify_variant import DIFFERENCE_NODE, ERROR_NODE, CheckedOutput, CheckFacts, node_name
 
 MAX_NAMED = 3
@@ -90,9 +91,7 @@ def wanted_nodes(facts: CheckFacts) -> list[str]:
 
 def precision_of(case: Case, facts: CheckFacts) -> Precision:
     """The least precise arithmetic that a case allows: its variant's, and half precision with NNAPI's flag."""
-    if facts.quantized:
-        return Precision.INT8
-    return Precision.FLOAT16 if facts.half or case.settings.relaxes_to_half else Precision.FLOAT32
+    return looser(facts.precision, Precision.FLOAT16 if case.settings.relaxes_to_half else Precision.FLOAT32)
 
 
 def check_cells(

@@ -16,17 +16,18 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+from orchestrator.variants.tolerance import Precision, tolerance
+
 LOWEST_DB, HIGHEST_DB, STEPS_PER_DB = -30, 120, 10
 """The scale: from a difference 1000 times the signal to 1e-12 of it, which is finer than float32, in 0.1 dB."""
 _FINITE = 1.7e308
+_AND_NO_LESS = 1 + 1e-9
+"""A difference that lies on a bound counts as below it."""
 _EQUAL = 1e-300
 """Below every difference of two numbers of a type that an output has; no denormal, which a phone may flush."""
 _STEPS = (HIGHEST_DB - LOWEST_DB) * STEPS_PER_DB
 MOST = _STEPS + 3
 """The count of an output that is equal: each bound lies above a difference of 0."""
-
-FLOAT32_SHARE, FLOAT16_COSINE, INT8_COSINE = 1e-4, 0.999, 0.98
-"""What a variant may be off on the host: float32 in the largest difference, the others in the cosine."""
 
 
 class Difference(StrEnum):
@@ -35,14 +36,6 @@ class Difference(StrEnum):
     EQUAL = "equal"
     DIFFERS = "differs"
     NOT_FINITE = "not finite"
-
-
-class Precision(StrEnum):
-    """The least precise arithmetic that was allowed."""
-
-    FLOAT32 = "float32"
-    FLOAT16 = "float16"
-    INT8 = "int8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +52,7 @@ class OutputError:
 def bounds(peak: float) -> list[float]:
     """The bounds, falling, for an output whose largest expected value is `peak`; every one below the first is above
     what a smaller difference has."""
-    scale = peak if peak > 0 else 1.0
+    scale = (peak if peak > 0 else 1.0) * _AND_NO_LESS
     steps = [scale * 10 ** (-(LOWEST_DB + at / STEPS_PER_DB) / 10) for at in range(_STEPS + 1)]
     return [_FINITE, *steps, _EQUAL]
 
@@ -76,16 +69,14 @@ def error_of(count: int) -> OutputError:
 
 
 def tolerance_db(precision: Precision) -> float:
-    """The least `error_db` that is let pass: the host's tolerance for the same arithmetic, told in dB.
+    """The least `error_db` that is let pass: the host's tolerance for the same arithmetic (`tolerance`), told in dB.
 
-    float32 as it is. A cosine c bounds no single element; for an error that is spread as the signal is and not along
-    it, 1 − c is half the square of the relative error, so sqrt(2 · (1 − c)) stands for it: 13.4 dB and 6.9 dB.
+    float32 as it is: a share of 1e-4 is 40 dB. A cosine c bounds no single element; for an error that is spread as the
+    signal is and not along it, 1 − c is half the square of the relative error, so sqrt(2 · (1 − c)) stands for it: of
+    0.999 13.4 dB, of 0.98 6.9 dB.
     """
-    share = {
-        Precision.FLOAT32: FLOAT32_SHARE,
-        Precision.FLOAT16: math.sqrt(2 * (1 - FLOAT16_COSINE)),
-        Precision.INT8: math.sqrt(2 * (1 - INT8_COSINE)),
-    }[precision]
+    limits = tolerance(precision)
+    share = limits.share if limits.share is not None else math.sqrt(2 * (1 - (limits.cosine or 0.0)))
     exact = -10 * math.log10(share)
     return math.floor(exact * STEPS_PER_DB + 1e-6) / STEPS_PER_DB
 

@@ -21,13 +21,14 @@ from android_runner.nnapi.shapes import name_graphs
 from android_runner.ort import ModelFormat, OptimizationStyle
 from orchestrator.errors import VariantError
 from orchestrator.variants.converter import Converter, converter_version, runtime, runtime_errors, runtime_words
-from orchestrator.variants.graph import Graph, graph_digest
+from orchestrator.variants.graph import Graph, count_operators, graph_digest
 from orchestrator.variants.naming import shown
 from orchestrator.variants.read_onnx import parse, read_onnx
 from orchestrator.variants.read_ort import read_ort
 from orchestrator.variants.recipe import Recipe
 from orchestrator.variants.saving import Saving, save
 from orchestrator.variants.sessions import saving_of
+from orchestrator.variants.tolerance import Precision, asked_precision, looser, precision_of
 from orchestrator.variants.verify_tail import OLDEST_OPSET, append_tails, free_prefix
 from orchestrator.variants.verify_variant import CheckedOutput, CheckFacts
 
@@ -93,8 +94,14 @@ def _build(job: CheckJob, folder: Path, scratch: Path) -> BuiltCheck:
         main=target.name,
         files=tuple((name, (folder / name).stat().st_size) for name in names),
         sha256=sha256,
-        facts=CheckFacts(prefix=prefix, outputs=outputs),
+        facts=CheckFacts(prefix=prefix, outputs=outputs, precision=_precision(body, job.recipe)),
     )
+
+
+def _precision(body: Graph, recipe: Recipe) -> Precision:
+    operators = [name for name, _ in count_operators(body)]
+    found = precision_of(operators, {constant.element_type for constant in body.initializers.values()})
+    return looser(found, asked_precision(recipe))
 
 
 def expected_outputs(source: Path, inputs: Iterable[Path], converter: Converter) -> dict[str, Any]:

@@ -20,15 +20,13 @@ from orchestrator.variants.converter import Converter, converter_version, instal
 from orchestrator.variants.crew import do_jobs
 from orchestrator.variants.recipe import InputSet, Variant
 from orchestrator.variants.shelf import Shelf
+from orchestrator.variants.tolerance import Precision
 from orchestrator.variants.verify_build import CheckJob, build_check
 from orchestrator.variants.verify_variant import CheckedOutput, CheckFacts, CheckVariant
 
 RULES = 1
 """Counts up when the same variant gets another tail."""
 _BAD_ENTRY = (OSError, ValueError, KeyError, TypeError)
-_EIGHT_BITS = ("Quantize", "QLinear", "Integer", "QGemm", "QAttention", "MatMulNBits", "QMoE")
-"""Parts of operators' names that compute in 8 bits or fewer."""
-_HALF_STEP = "fp16"
 
 Asked = tuple[Variant, InputSet]
 """A variant, and the inputs of its model in the run."""
@@ -40,6 +38,7 @@ def check_variants(
     """By variant id its check variant, or why there is none.
 
     ORT format is saved by the one of `converters` that has the variant's version, else by the installed onnxruntime.
+    Their custom operators are known to what computes what is expected, too.
     """
     own = _shelf_of(shelf)
     ids = {variant.variant_id: check_id_of(variant, inputs) for variant, inputs in asked}
@@ -93,7 +92,7 @@ def do_verify(job: Mapping[str, Any]) -> None:
         for name in ("files", "scratch"):
             (work / name).mkdir()
         built = build_check(asked, work / "files", work / "scratch")
-        facts = replace(built.facts, check_id=check_id, quantized=bool(job["quantized"]), half=bool(job["half"]))
+        facts = replace(built.facts, check_id=check_id)
         entry = {
             "variant_id": check_id,
             "main": built.main,
@@ -109,7 +108,8 @@ def _shelf_of(shelf: Shelf) -> Shelf:
 
 
 def _job(variant: Variant, inputs: InputSet, shelf: Shelf, makers: Mapping[str, Converter]) -> dict[str, Any]:
-    names = [name for name, _ in variant.operators_after]
+    own = installed()
+    converter = makers.get(variant.converter_version) or makers.get(own.version) or own
     return {
         "verify": check_id_of(variant, inputs),
         "shelf": os.fspath(shelf.root.absolute()),
@@ -118,9 +118,7 @@ def _job(variant: Variant, inputs: InputSet, shelf: Shelf, makers: Mapping[str, 
         "inputs": [os.fspath((inputs.directory / name).absolute()) for name in inputs.files],
         "variant": os.fspath(variant.path.absolute()),
         "recipe": notation.recipe_to_plain(variant.recipe),
-        "converter": notation.converter_to_plain(makers.get(variant.converter_version) or installed()),
-        "quantized": any(part in name for name in names for part in _EIGHT_BITS),
-        "half": _HALF_STEP in variant.recipe.steps,
+        "converter": notation.converter_to_plain(converter),
     }
 
 
@@ -133,7 +131,9 @@ def _find(own: Shelf, check_id: str) -> CheckVariant | None:
             return None
         outputs = tuple(CheckedOutput(**one) for one in data["facts"]["outputs"])
         return CheckVariant(
-            facts=CheckFacts(**{**data["facts"], "outputs": outputs}),
+            facts=CheckFacts(
+                **{**data["facts"], "outputs": outputs, "precision": Precision(data["facts"]["precision"])}
+            ),
             path=folder / "files" / str(data["main"]),
             sha256=str(data["sha256"]),
             size_bytes=sum(files.values()),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.variants.tolerance import Precision
+
 ERROR_NODE = "error"
 DIFFERENCE_NODE = "difference"
 
@@ -28,15 +30,14 @@ class CheckedOutput:
 class CheckFacts:
     """What is kept of a check variant in a run. `check_id` is empty where none could be made; `why_not` says why.
 
-    Nodes of the tail, and no others, have names that begin with `prefix`. `quantized` and `half`: whether the variant
-    computes in 8 bits, or in half precision, whatever the flags.
+    Nodes of the tail, and no others, have names that begin with `prefix`. `precision` is the variant's own, whatever
+    the flags.
     """
 
     check_id: str = ""
     prefix: str = ""
     outputs: tuple[CheckedOutput, ...] = ()
-    quantized: bool = False
-    half: bool = False
+    precision: Precision = Precision.FLOAT32
     why_not: str = ""
 
 

@@ -184,6 +184,23 @@ def test_a_refused_introspection_is_asked_once() -> None:
     assert isinstance(commands[-1], Finish)
 
 
+def test_a_check_that_a_phone_refuses_costs_only_itself() -> None:
+    verify = [
+        replace(trial, trial_id=f"Averify{at}", purpose=Purpose.VERIFY, round=1, position=9200 + at)
+        for at, trial in enumerate(planned(cases=2, rounds=1))
+    ]
+    state = FarmState(nnapi() + verify, Rules(iterations=1))
+    commands = state.handle(PhoneUp("A"))
+    while not isinstance(commands[-1], Finish):
+        block = block_of(commands)
+        verifies = {work.purpose for work in block.works} == {Purpose.VERIFY}
+        assert not verifies or [work.iterations for work in block.works] == [3, 3]
+        commands = state.handle(ended(block, REFUSED if verifies else MEASURED))
+        state.check()
+    refused = {name for name, outcome in state.ended.items() if outcome == REFUSED}
+    assert refused == {"Averify0", "Averify1"}
+
+
 def test_a_lost_trial_is_tried_again_at_most_three_times() -> None:
     state = FarmState(planned(cases=1, rounds=1), Rules(iterations=1))
     commands = state.handle(PhoneUp("A"))

@@ -14,7 +14,7 @@ from android_runner.settings import SessionSettings
 from orchestrator.plan.case import Case, Purpose
 from orchestrator.plan.cells import ONNX, Cell, ort_recipe
 from orchestrator.plan.matrix import Expansion, Target, expand, merge_by_phone
-from orchestrator.plan.order import introspected, trials_of, trials_planned
+from orchestrator.plan.order import introspected, trials_of, trials_planned, verified
 from orchestrator.plan.presets import PresetFor, preset_cells
 from orchestrator.variants.recipe import Model, Recipe, Variant
 
@@ -160,6 +160,27 @@ def test_nnapis_cases_are_introspected_and_traced_after_the_rounds() -> None:
         assert introspected(cases) <= {trial.case_id for trial in trials[14:]}
         assert len(trials) == trials_planned(cases, rounds=2, trace=trace)
         assert len({trial.trial_id("run") for trial in trials}) == len(trials)
+
+
+def test_what_is_verified_is_traced_too_and_comes_last() -> None:
+    cases = cases_named(*"abcdef")
+    cases = [
+        replace(case, timed=case.row != "e", twin_of="a" if case.row == "f" else "", traced=case.row == "e")
+        for case in cases
+    ]
+    by_row = {case.row: case.case_id for case in cases}
+    assert verified(cases) == {by_row[row] for row in "abcd"}, "what is ranked, and nothing else"
+    trials = trials_of(cases, "A", rounds=2, seed=3, verify=[by_row[row] for row in "abef"])
+    by_purpose = Counter(trial.purpose for trial in trials)
+    assert by_purpose == {Purpose.TIME: 10, Purpose.TRACE: 3, Purpose.VERIFY: 2}
+    assert {trial.case_id for trial in trials[-2:]} == {by_row["a"], by_row["b"]}
+    assert {trial.purpose for trial in trials[-2:]} == {Purpose.VERIFY}
+    traced = {trial.case_id for trial in trials if trial.purpose is Purpose.TRACE}
+    assert traced == {by_row[row] for row in "abe"}
+    assert len({trial.trial_id("run") for trial in trials}) == len(trials)
+    assert len(trials_of(cases, "A", rounds=2, seed=3)) == trials_planned(cases, rounds=2)
+    every = trials_of(cases, "A", rounds=2, seed=3, trace=True, verify=verified(cases))
+    assert len(every) == trials_planned(cases, rounds=2, trace=True, verify=True)
 
 
 def test_the_order_is_the_seeds_the_phones_and_the_rounds_but_not_the_lists() -> None:

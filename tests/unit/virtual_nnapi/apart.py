@@ -44,7 +44,7 @@ def take_apart(
     folder: Path,
     *flags: str,
     api_level: int = 34,
-    devices: Sequence[tuple[str, str, int, tuple[str, ...]]] = (ACCELERATOR, REFERENCE),
+    devices: Sequence[tuple[Any, ...]] = (ACCELERATOR, REFERENCE),
     level: int = 99,
     dims: Mapping[str, int] | None = None,
 ) -> Apart:
@@ -54,7 +54,7 @@ def take_apart(
         model_hash="7",
         api_level=api_level,
         flags=tuple(f"NNAPI_FLAG_{flag}" for flag in flags),
-        devices=tuple((*device, ())[:5] for device in devices),  # type: ignore[misc]
+        devices=tuple((*device, ())[:5] for device in devices),
         level=level,
         dims_by_name=dict(dims or {}),
         dims_by_denotation={},

@@ -205,3 +205,23 @@ def test_half_precision_is_of_the_claimed_part_alone(tmp_path: Path) -> None:
     taken, left = run(made.file, {"x": zero, "w2": zero})
     assert taken[0] == np.float32(np.float16(1 / 3)) != np.float32(1 / 3)
     assert left[0] == np.float32(1 / 3)
+
+
+WRONG = ("edge", "accelerator", 31, (), ("NNAPI_FLAG_USE_NCHW",))
+
+
+def test_a_driver_that_is_wrong_under_a_flag_is_right_without_it(tmp_path: Path) -> None:
+    net = _hostile(tmp_path / "net.onnx")
+    fed = feeds_for(net)
+    right = run(net, fed)
+    devices = (WRONG, nets.REFERENCE)
+    _same(take_apart(net, tmp_path / "plain", devices=devices))
+    spoilt = take_apart(net, tmp_path / "spoilt", "USE_NCHW", devices=devices)
+    assert spoilt.partitions >= 2
+    given = run(spoilt.file, fed)
+    for expected, got in zip(right, given, strict=True):
+        assert got.shape == expected.shape
+        assert np.isfinite(got).all()
+        off = np.abs(got - expected).max() / np.abs(expected).max()
+        assert off > 0.2
+    _same(take_apart(net, tmp_path / "elsewhere", "USE_NCHW", "CPU_ONLY", devices=devices))
