@@ -120,11 +120,16 @@ def build_all(asked: RunOptions, recipes: Sequence[str], home: Home, *, check: b
                     model=model.name,
                     recipe=recipe.name if built is None else built.recipe.name,
                     variant=built,
-                    reason="" if built is not None else str(one),
+                    reason="" if built is not None else _without_name(str(one), recipe),
                     numerics=None if built is None else numerics.get(built.variant_id),
                 )
             )
     return made
+
+
+def _without_name(reason: str, recipe: Recipe) -> str:
+    """The reason without the recipe that it begins with: that stands before it anyway."""
+    return reason.partition(": ")[2] if reason.startswith(recipe.base) else reason
 
 
 def _numerics(workshop: Workshop, shelf: Shelf, custom_ops: Sequence[str] | None) -> dict[str, Numerics]:

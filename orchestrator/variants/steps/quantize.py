@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from android_runner.nnapi.builders import BUILDERS
+from android_runner.nnapi.quantized import SOFTMAX_SCALE
 from android_runner.ort import OptimizationLevel
 from orchestrator.errors import VariantError
 from orchestrator.variants.converter import installed
@@ -34,6 +35,7 @@ _QDQ_SINCE = 10
 
 def to_qdq(model: Any, step: str, bench: Bench) -> Any:
     """The quantized model, its ranges taken from the samples (MinMax)."""
+    import numpy as np  # noqa: PLC0415
     import onnx  # noqa: PLC0415
 
     tool: Any = importlib.import_module("onnxruntime.quantization")
@@ -51,7 +53,11 @@ def to_qdq(model: Any, step: str, bench: Bench) -> Any:
     optimized: Any = onnx.load_model(str(basic))
     optimized.metadata_props.add(key="onnx.quant.pre_process", value="onnxruntime.quant")
     products = _flatten_biases(optimized.graph)
-    per_tensor = {name: [{"quant_type": tool.QuantType.QInt8}] for name in products} if per_channel else {}
+    shares = [node.output[0] for node in optimized.graph.node if node.op_type == "Softmax"]
+    nnapi_s_own = {"scale": np.array(SOFTMAX_SCALE, np.float32), "zero_point": np.array(0, np.uint8)}
+    overrides: dict[str, Any] = {name: [dict(nnapi_s_own)] for name in shares}
+    if per_channel:
+        overrides |= {name: [{"quant_type": tool.QuantType.QInt8}] for name in products}
     tool.quantize_static(
         optimized,
         str(target),
@@ -61,14 +67,30 @@ def to_qdq(model: Any, step: str, bench: Bench) -> Any:
         per_channel=per_channel,
         activation_type=tool.QuantType.QUInt8,
         weight_type=tool.QuantType.QInt8 if per_channel else tool.QuantType.QUInt8,
-        extra_options={"TensorQuantOverrides": per_tensor},
+        extra_options={"TensorQuantOverrides": overrides},
     )
     made: Any = onnx.load_model(str(target))
     if not _count(made, "QuantizeLinear"):
         raise VariantError("nothing in it can be quantized")
+    _share_scales(made.graph)
     if opset >= _BYTE_POOL_SINCE:
         _pool_bytes(made.graph)
     return made
+
+
+def _share_scales(graph: Any) -> None:
+    """Give AveragePool's output the scale of its input, as NNAPI wants it: a mean lies within the range anyway."""
+    makers = {name: node for node in graph.node for name in node.output}
+    for pool in graph.node:
+        before = makers.get(pool.input[0]) if pool.op_type == "AveragePool" else None
+        if before is None or before.op_type != "DequantizeLinear":
+            continue
+        after = [node for node in graph.node if pool.output[0] in node.input]
+        behind = [node for node in graph.node if len(after) == 1 and after[0].output[0] in node.input]
+        types = {node.op_type for node in (*after, *behind)}
+        if types == {"QuantizeLinear", "DequantizeLinear"}:
+            for node in (*after, *behind):
+                node.input[1], node.input[2] = before.input[1], before.input[2]
 
 
 def _pool_bytes(graph: Any) -> None:
