@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import os
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from onnxruntime.tools.convert_onnx_models_to_ort import OptimizationStyle as TheirStyle
 from onnxruntime.tools.convert_onnx_models_to_ort import convert_onnx_models_to_ort
 
-from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle
+from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle, TargetPlatform
+from orchestrator.app.shipping import shipped_name
 from orchestrator.errors import VariantError
 from orchestrator.variants.build import Built, build, flat_names
 from orchestrator.variants.dims import Dims
 from orchestrator.variants.graph import graph_digest
 from orchestrator.variants.inspect import inspect_model
+from orchestrator.variants.light_nets import LIGHT
+from orchestrator.variants.other_nets import OTHER
 from orchestrator.variants.read_ort import read_ort
 from orchestrator.variants.recipe import Recipe
 from orchestrator.variants.rules import AS_IS, ONNX
+from orchestrator.variants.samples import write_samples
 from tests.unit.variants import nets
 
+LEVEL_VARIABLE = "ORT_CONVERT_ONNX_MODELS_TO_ORT_OPTIMIZATION_LEVEL"
 FIXED, RUNTIME = OptimizationStyle.FIXED, OptimizationStyle.RUNTIME
 
 
@@ -43,17 +50,51 @@ def sources(models: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     }
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")  # theirs
-@pytest.mark.parametrize("level", [level.value for level in OptimizationLevel])
-@pytest.mark.parametrize("name", ["mnist", "squeezenet", "quantized"])
+THEIR_WARNINGS = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+LEVELS = [level.value for level in OptimizationLevel]
+SMALL = ["mnist", "squeezenet", "quantized", *OTHER]
+LARGE = sorted(set(LIGHT) - {"squeezenet"})
+
+
+@pytest.mark.filterwarnings(*THEIR_WARNINGS)
+@pytest.mark.parametrize("platform", [None, *TargetPlatform])
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", SMALL)
 def test_same_graph_as_the_converter_s(
-    sources: dict[str, Path], name: str, level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sources: dict[str, Path],
+    name: str,
+    level: str,
+    platform: TargetPlatform | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("ORT_CONVERT_ONNX_MODELS_TO_ORT_OPTIMIZATION_LEVEL", level)
-    source = tmp_path / "source" / f"{name}.onnx"
+    monkeypatch.setenv(LEVEL_VARIABLE, level)
+    source = sources[name] if name in sources else write_samples(tmp_path / "source", [name])[0]
+    same_as_theirs(source, level, tmp_path, platform)
+
+
+@pytest.mark.filterwarnings(*THEIR_WARNINGS)
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", LARGE)
+def test_same_graph_as_the_converter_s_for_large_models(
+    name: str, level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(LEVEL_VARIABLE, level)
+    try:
+        same_as_theirs(write_samples(tmp_path / "source", [name])[0], level, tmp_path, None)
+    finally:
+        shutil.rmtree(tmp_path)  # half a gigabyte
+
+
+def same_as_theirs(given: Path, level: str, tmp_path: Path, platform: TargetPlatform | None) -> None:
+    """Both styles of one level by onnxruntime's converter and by ours: one graph, node by node."""
+    source = tmp_path / "alone" / given.name  # theirs makes folders beside it
     source.parent.mkdir()
-    source.write_bytes(sources[name].read_bytes())
-    convert_onnx_models_to_ort(source, tmp_path / "theirs", [TheirStyle.Fixed, TheirStyle.Runtime])
+    source.hardlink_to(given)
+    name = given.stem
+    word = None if platform is None else platform.value
+    styles = [TheirStyle.Fixed, TheirStyle.Runtime]
+    convert_onnx_models_to_ort(source, tmp_path / "theirs", styles, target_platform=word)
     for style, ending in ((FIXED, ".ort"), (RUNTIME, ".with_runtime_opt.ort")):
         (found,) = [
             path
@@ -61,7 +102,8 @@ def test_same_graph_as_the_converter_s(
             if path.name.endswith(ending) and ("runtime" in path.name) == (style is RUNTIME)
         ]
         theirs = read_ort(found.read_bytes())
-        ours = made(source, ort(level, style), tmp_path / style.value)
+        assert found.name == shipped_name(name, ort(level, style))
+        ours = made(source, replace(ort(level, style), platform=platform), tmp_path / style.value)
         assert ours.graph_digest == graph_digest(theirs.graph, "ort", theirs.opsets)
         ours_graph = read_ort((tmp_path / style.value / "files" / "model.ort").read_bytes()).graph
         assert sorted(n.label for n in ours_graph.nodes) == sorted(n.label for n in theirs.graph.nodes)
