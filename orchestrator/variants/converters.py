@@ -105,7 +105,8 @@ def check(python: str) -> Converter:
     try:
         version = _version(converter)
     except ValueError as error:
-        raise UsageError(Problem(where, str(error), "install a release of onnxruntime")) from error
+        what = f"{shown(converter.version)!r} is no version of onnxruntime"
+        raise UsageError(Problem(where, what, "install a release of onnxruntime")) from error
     if version < _OLDEST:
         raise UsageError(Problem(where, f"onnxruntime {version} is too old", f"{_OLDEST} or newer"))
     _try(converter, where, version)

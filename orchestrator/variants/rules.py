@@ -105,7 +105,8 @@ def nearest(target: OrtVersion, converters: Sequence[OrtVersion]) -> OrtVersion 
 
 
 def _distance(one: OrtVersion, other: OrtVersion) -> tuple[int, int, int]:
-    return abs(one.major - other.major), abs(one.minor - other.minor), abs(one.patch - other.patch)
+    same = (one.major, one.minor) == (other.major, other.minor)
+    return abs(one.major - other.major), abs(one.minor - other.minor), abs(one.patch - other.patch) if same else 0
 
 
 def require_useful(recipe: Recipe, target: OrtVersion, converter: OrtVersion) -> None:

@@ -47,7 +47,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Orch:  # type
 
 
 def runnable(line: str) -> list[str]:
-    """The words of an example, with what only a lab has replaced: phones by a virtual one, perf_test by the stand-in.
+    """The words of an example, with what only a lab has replaced: phones by a virtual one, perf_test by the stand-in,
+    another onnxruntime's Python by this one.
 
     Runs become plans: what they would do is checked, not measured again.
     """
@@ -57,9 +58,10 @@ def runnable(line: str) -> list[str]:
     for word in words:
         if skip:
             skip = False
-        elif word in ("--device", "--perf-test", "--lib"):
+        elif word in ("--device", "--perf-test", "--lib", "--converter"):
             skip = True
         else:
+            word = re.sub(r"^ort-.*/bin/python$", sys.executable, word)
             out.append(re.sub(r"R58N30ABCDE", "virtual-pixel-8-1", word))
     if out[0] in ("run", "plan"):
         out = ["plan", *out[1:], "--device", "virtual:pixel-8"]

@@ -178,3 +178,11 @@ def test_nnapi_flags_are_bare_words_in_one_token() -> None:
     assert can_do(settings, OLD) == "this binary always runs NNAPI without flags: perf_test takes them from 1.11 on"
     assert "-i" not in argv(call(SessionSettings(provider=ExecutionProvider.NNAPI)), OLD)
     assert "with -e cpu" in (can_do(SessionSettings(nnapi_flags=(NnapiFlag.FP16,)), MID) or "")
+
+
+def test_custom_operators_go_by_their_own_letter() -> None:
+    words = argv(call(custom_ops=PhonePath("/t/libcustom_ops.so")), MID)
+    assert words[words.index("-R") + 1] == PhonePath("/t/libcustom_ops.so")
+    assert words.index("-R") < words.index(MODEL)
+    with pytest.raises(SettingRefused, match="has no -R, which custom operators need"):
+        argv(call(custom_ops=PhonePath("/t/libcustom_ops.so")), OLD)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from android_runner.facts import PhoneFacts
-from android_runner.ort import ExecutionProvider, ModelFormat, OptimizationLevel, OptimizationStyle
+from android_runner.ort import ExecutionProvider, ModelFormat, OptimizationLevel, OptimizationStyle, TargetPlatform
 from android_runner.settings import SessionSettings
 from orchestrator.plan.case import Case, Purpose
 from orchestrator.plan.cells import ONNX, Cell, ort_recipe
@@ -90,6 +90,7 @@ def test_cells_that_cannot_act_differently_are_one_case_and_no_twins() -> None:
         (Cell(ALL, SessionSettings(intra_op_threads=9)), facts(cores=8), "9 intra-op threads: this phone has 8 cores"),
         (Cell(ALL, SessionSettings(denormals_as_zero=True)), facts(), "x86 only"),
         (Cell(ALL, SessionSettings(parallel_executor=True)), facts(), "no -P here"),
+        (Cell(replace(ALL, platform=TargetPlatform.AMD64), PLAIN), facts(), "laid out for this host's x86-64 CPU"),
     ],
 )
 def test_what_cannot_run_is_dropped_with_its_reason(cell: Cell, phone: PhoneFacts, words: str) -> None:
@@ -101,7 +102,19 @@ def test_what_cannot_run_is_dropped_with_its_reason(cell: Cell, phone: PhoneFact
 
 def test_what_acts_on_this_phone_is_kept() -> None:
     cells = [Cell(ALL, SessionSettings(denormals_as_zero=True)), Cell(ALL, SessionSettings(intra_op_threads=8))]
+    cells += [Cell(replace(ALL, platform=platform), PLAIN) for platform in TargetPlatform]
     assert expanded(cells, facts(exec_abi="linux-x86_64")).dropped == ()
+
+
+def test_what_the_build_has_no_kernel_for_is_dropped_for_this_level_only() -> None:
+    def lacks(built: Variant, settings: SessionSettings) -> str | None:
+        return "no FusedConv" if built.recipe == ONNX and settings.level is None else None
+
+    target = Target(facts=facts(), binary_digest="b", refuses=lambda settings, recipe: None, lacks=lacks)
+    cells = [Cell(ONNX, PLAIN), Cell(ONNX, SessionSettings(level=OptimizationLevel.BASIC)), Cell(ALL, PLAIN)]
+    found = expand(cells, [(model(), "i")], target, variant)
+    assert [case.row for case in found.cases] == ["cpu onnx basic", "cpu all"]
+    assert [(one.row, one.reason) for one in found.dropped] == [("default", "no FusedConv")]
 
 
 def test_a_recipe_that_cannot_be_built_costs_only_its_cells() -> None:

@@ -104,3 +104,30 @@ def save_external(model: Any, path: Path) -> Path:
     """Save with all weights in `path`'s name plus `.data`, as exporters do."""
     save_model(model, str(path), save_as_external_data=True, location=path.name + ".data", size_threshold=0)
     return path
+
+
+def huge(folder: Path) -> Path:
+    """A MatMul whose weights are 2.1 GB of nothing in a sparse file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows, columns = 1024, 561_524
+    size = 4 * rows * columns
+    tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[rows, columns])
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, text in (("location", "huge.bin"), ("offset", "0"), ("length", str(size))):
+        tensor.external_data.add(key=key, value=text)
+    node = helper.make_node("MatMul", ["x", "w"], ["y"], "matmul")
+    model = model_of([node], [value("x", (1, rows))], [value("y", (1, columns))], [tensor])
+    with (folder / "huge.bin").open("wb") as stream:
+        stream.truncate(size)
+    return save(model, folder / "huge.onnx")
+
+
+def with_function() -> Any:
+    """A model with a function of its own in a domain of its own: nobody else has to bring it."""
+    opset = helper.make_opsetid("", 15)
+    body = [helper.make_node("Relu", ["a"], ["b"])]
+    function = helper.make_function("own.words", "Same", ["a"], ["b"], body, [opset])
+    node = helper.make_node("Same", ["x"], ["y"], "same", domain="own.words")
+    graph = helper.make_graph([node], "net", [value("x", (3,))], [value("y", (3,))])
+    imports = [opset, helper.make_opsetid("own.words", 1)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=8, functions=[function])

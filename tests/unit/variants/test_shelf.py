@@ -9,13 +9,15 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle
+from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle, TargetPlatform
 from orchestrator.errors import StoreError, VariantError
 from orchestrator.variants import notation
+from orchestrator.variants.host_cpu import host_cpu
 from orchestrator.variants.inspect import load_model
 from orchestrator.variants.recipe import Model, Recipe, Variant
 from orchestrator.variants.rules import AS_IS, ONNX, all_recipes
@@ -282,3 +284,17 @@ def test_ending_early_ends_the_workers(shelf: Shelf, models: Path) -> None:
     assert caught.tb is not None
     shelf.sweep()
     assert list((shelf.root / "tmp").iterdir()) == []
+
+
+def test_an_amd64_variant_is_one_for_each_kind_of_host(tmp_path: Path) -> None:
+    for name, flags in (("a", "avx avx2 fma"), ("b", "avx avx2 avx512f fma"), ("c", "lm avx fma avx2")):
+        (tmp_path / name).write_text(f"processor : 0\nflags : fpu {flags}\n")
+    told = {name: host_cpu(tmp_path / name) for name in "abc"}
+    assert told["a"] == told["c"] != told["b"]
+    assert told["b"].endswith(" avx avx2 avx512f fma")
+    assert " " not in host_cpu(tmp_path / "nowhere")
+    source = load_model(nets.save(nets.conv_relu(), tmp_path / "net.onnx"))
+    ids = {
+        platform: variant_id_of(source, replace(BASIC, platform=platform), ()) for platform in (None, *TargetPlatform)
+    }
+    assert len(set(ids.values())) == 3
