@@ -61,8 +61,8 @@ def runnable(line: str) -> list[str]:
         elif word in ("--device", "--perf-test", "--lib", "--converter"):
             skip = True
         else:
-            word = re.sub(r"^ort-.*/bin/python$", sys.executable, word)
-            out.append(re.sub(r"R58N30ABCDE", "virtual-pixel-8-1", word))
+            here = re.sub(r"^ort-.*/bin/python$", sys.executable, word)
+            out.append(re.sub(r"R58N30ABCDE", "virtual-pixel-8-1", here))
     if out[0] in ("run", "plan"):
         out = ["plan", *out[1:], "--device", "virtual:pixel-8"]
     return out
