@@ -164,12 +164,13 @@ def other_nodes(own: TraceTable, checked: TraceTable, prefix: str) -> str:
     """Why a check says nothing of the case, as its trace has other nodes than the case's own; "" where it has not.
 
     Nodes without a name are called by operator and number, and partitions by a hash of the model; the tail changes
-    both, so numbers of CPU nodes and hashes don't count.
+    both, so numbers of CPU nodes and hashes don't count. Nor does an Identity on the CPU: it computes nothing, and
+    whether ONNX Runtime leaves one before an output depends on who reads it.
     """
     if own.problems or checked.problems:
         return f"its trace, or that of the case, is not whole: {(*own.problems, *checked.problems)[0]}"
-    wanted = Counter(map(_key, own.nodes))
-    found = Counter(_key(node) for node in checked.nodes if not node.node.startswith(prefix))
+    wanted = Counter(_key(node) for node in own.nodes if _computes(node))
+    found = Counter(_key(node) for node in checked.nodes if _computes(node) and not node.node.startswith(prefix))
     pieces = [sum(count for key, count in side.items() if key[0] == NNAPI_PROVIDER) for side in (wanted, found)]
     if pieces[0] != pieces[1]:
         return f"with a tail NNAPI has {pieces[1]} partitions, the case {pieces[0]}"
@@ -178,6 +179,10 @@ def other_nodes(own: TraceTable, checked: TraceTable, prefix: str) -> str:
         return ""
     names = ", ".join(dict.fromkeys(key[1] for key in odd[:MAX_NAMED]))
     return f"with a tail other nodes run than in the case: {names}{' …' if len(odd) > MAX_NAMED else ''}"
+
+
+def _computes(node: NodeTime) -> bool:
+    return node.provider == NNAPI_PROVIDER or node.op_name != "Identity"
 
 
 def _key(node: NodeTime) -> tuple[str, str, str]:

@@ -132,6 +132,9 @@ def test_the_tail_and_the_hash_of_the_model_don_t_count() -> None:
     own = table(CONV, piece("11", 0), piece("11", 1), ("FusedConv_9", "FusedConv", CPU))
     checked = table(*TAIL, piece("77", 1), CONV, piece("77", 0), ("FusedConv_21", "FusedConv", CPU))
     assert other_nodes(own, checked, PREFIX) == ""
+    assert other_nodes(own, table(*TAIL, *[CONV, piece("7", 0), piece("7", 1)]), PREFIX) != ""
+    copies = table(*TAIL, CONV, ("out/Identity", "Identity", CPU))
+    assert other_nodes(table(CONV), copies, PREFIX) == "", "a copy computes nothing"
 
 
 @pytest.mark.parametrize(
