@@ -23,9 +23,13 @@ class Bench:
     custom_ops: tuple[str, ...] = ()
 
 
+class NothingToDo(VariantError):
+    """A step has nothing to change in this model."""
+
+
 Step = Callable[[Any, str, Bench], Any]
 """Takes a ModelProto with all its weights inside, the step as it is written, and a bench; gives the changed model,
-which may be the same object. Raises VariantError where there is nothing to change, or it can't be done."""
+which may be the same object. Raises NothingToDo, and VariantError where it can't be done."""
 
 _PLACES = {
     "weights-inside": "weights:move_inside",
@@ -43,12 +47,18 @@ LARGE = frozenset({"weights-inside", "flush-denormals"})
 
 
 def apply_steps(model: Any, steps: tuple[str, ...], bench: Bench) -> Any:
-    """The model after all steps, in order. Raises VariantError that names the step."""
+    """The model after all steps, in order. Raises VariantError that names the step.
+
+    Where one has nothing to change, the others are done all the same; where none has, that is the error.
+    """
+    idle: list[str] = []
     for step in steps:
         module, _, name = _PLACES[step.partition("=")[0]].partition(":")
         act: Step = getattr(importlib.import_module(f"orchestrator.variants.steps.{module}"), name)
         try:
             model = act(model, step, bench)
+        except NothingToDo as error:
+            idle.append(f"{step}: {error}")
         except VariantError as error:
             raise VariantError(f"{step}: {error}") from error
         except MemoryError as error:
@@ -56,4 +66,6 @@ def apply_steps(model: Any, steps: tuple[str, ...], bench: Bench) -> Any:
         except Exception as error:  # the tools below raise whatever they please
             words = shown(" ".join(str(error).split()) or type(error).__name__)
             raise VariantError(f"{step}: {type(error).__name__}: {words}") from error
+    if len(idle) == len(steps):
+        raise VariantError("; ".join(idle))
     return model

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from orchestrator.errors import VariantError
-from orchestrator.variants.steps.apply import Bench
+from orchestrator.variants.steps.apply import Bench, NothingToDo
 
 _CONTRIB = "com.microsoft"
 
@@ -24,7 +23,7 @@ def fused(model: Any, _step: str, _bench: Bench) -> Any:
     optimizer.topological_sort()
     made = optimizer.model
     if _contrib(made) <= before:
-        raise VariantError("no pattern of a transformer is in it")
+        raise NothingToDo("no pattern of a transformer is in it")
     return made
 
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from orchestrator.errors import VariantError
-from orchestrator.variants.steps.apply import Bench
+from orchestrator.variants.steps.apply import Bench, NothingToDo
 
 _Perm = tuple[int, ...]
 _Moved = tuple[Any, _Perm]
@@ -26,7 +25,7 @@ _AXIS_SINCE = {"Softmax": 13, "LogSoftmax": 13}
 
 
 def without_transposes(model: Any, _step: str, _bench: Bench) -> Any:
-    """The model with fewer Transposes; raises VariantError where there would be none fewer."""
+    """The model with fewer Transposes; raises NothingToDo where there would be none fewer."""
     import onnx  # noqa: PLC0415
 
     made: Any = onnx.ModelProto()
@@ -34,7 +33,7 @@ def without_transposes(model: Any, _step: str, _bench: Bench) -> Any:
     opset = max((item.version for item in model.opset_import if item.domain in ("", "ai.onnx")), default=0)
     _Moving(made.graph, opset).move_all()
     if _count(made) >= _count(model):
-        raise VariantError("no layout transposes that cancel")
+        raise NothingToDo("no layout transposes that cancel")
     return made
 
 

@@ -9,7 +9,7 @@ from orchestrator.errors import VariantError
 from orchestrator.variants.naming import shown
 from orchestrator.variants.read_onnx import opsets_of
 from orchestrator.variants.recipe_words import step_number
-from orchestrator.variants.steps.apply import Bench
+from orchestrator.variants.steps.apply import Bench, NothingToDo
 from orchestrator.variants.steps.weights import drop_from_inputs
 
 _OVERRIDABLE_SINCE_IR = 4
@@ -23,7 +23,7 @@ def to_opset(model: Any, step: str, _bench: Bench) -> Any:
     if not has:
         raise VariantError("the model imports no version of ai.onnx")
     if wanted == has:
-        raise VariantError(f"the model is of opset {has} already")
+        raise NothingToDo(f"the model is of opset {has} already")
     if wanted > defs.onnx_opset_version():
         raise VariantError(f"onnx here knows opsets up to {defs.onnx_opset_version()}")
     made = _up(model, wanted) if wanted > has else _down(model, has, wanted)

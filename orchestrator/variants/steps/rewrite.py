@@ -15,12 +15,11 @@ from android_runner.nnapi.graph import Graph
 from android_runner.nnapi.shapes import name_graphs
 from android_runner.nnapi.target import NnapiTarget
 from android_runner.ort import OptimizationLevel
-from orchestrator.errors import VariantError
 from orchestrator.variants.converter import Converter, installed
 from orchestrator.variants.saving import save
 from orchestrator.variants.sessions import claim_view, saving_as_onnx, written
 from orchestrator.variants.steps import rewrite_image, rewrite_matrix, rewrite_simple
-from orchestrator.variants.steps.apply import Bench
+from orchestrator.variants.steps.apply import Bench, NothingToDo
 from orchestrator.variants.steps.site import Site
 
 _MAX_TURNS = 4
@@ -34,7 +33,7 @@ REWRITES: Mapping[str, tuple[Callable[[Site], bool], ...]] = {
 
 
 def rewritten(model: Any, _step: str, bench: Bench) -> Any:
-    """The model at level basic with every rewrite that NNAPI takes. Raises VariantError where there is none."""
+    """The model at level basic with every rewrite that NNAPI takes. Raises NothingToDo where there is none."""
     import onnx  # noqa: PLC0415
 
     basic = bench.scratch / "rewrite_basic.onnx"
@@ -49,7 +48,7 @@ def rewritten(model: Any, _step: str, bench: Bench) -> Any:
             break
         made = better
     if made is None:
-        raise VariantError(f"no rewrite for what NNAPI refuses: {reasons}" if reasons else "NNAPI refuses no node")
+        raise NothingToDo(f"no rewrite for what NNAPI refuses: {reasons}" if reasons else "NNAPI refuses no node")
     return made
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from orchestrator.errors import VariantError
-from orchestrator.variants.steps.apply import Bench
+from orchestrator.variants.steps.apply import Bench, NothingToDo
 
 _OVERRIDABLE_SINCE_IR = 4
 _FLOAT, _DOUBLE = 1, 11
@@ -16,9 +15,9 @@ def move_inside(model: Any, _step: str, _bench: Bench) -> Any:
     """Take initializers out of the graph inputs: from IR 4 on those may be overridden, so nothing folds or fuses them
     and NNAPI takes no convolution. Below they are constants already."""
     if model.ir_version < _OVERRIDABLE_SINCE_IR:
-        raise VariantError(f"IR version {model.ir_version}: initializers among the inputs are constants there")
+        raise NothingToDo(f"IR version {model.ir_version}: initializers among the inputs are constants there")
     if not drop_from_inputs(model.graph):
-        raise VariantError("no initializer is among the graph inputs")
+        raise NothingToDo("no initializer is among the graph inputs")
     return model
 
 
@@ -50,7 +49,7 @@ def flush_denormals(model: Any, _step: str, _bench: Bench) -> Any:
             values[small] = 0
             tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
     if not flushed:
-        raise VariantError("no weight is denormal")
+        raise NothingToDo("no weight is denormal")
     return model
 
 

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from orchestrator.errors import VariantError
 from orchestrator.variants import samples
-from orchestrator.variants.steps.apply import LARGE
+from orchestrator.variants.steps.apply import LARGE, Bench, apply_steps
 from orchestrator.variants.steps.weights import float_tensors
 from tests.unit.nnapi import placed
 from tests.unit.variants import nets, step_nets
@@ -177,6 +177,16 @@ def likeness(model: Any, made: Any) -> float:
     for want, have in zip(outputs(model, given), outputs(made, given), strict=True):
         cosines.append(float((want * have).sum() / np.sqrt((want**2).sum() * (have**2).sum())))
     return min(cosines)
+
+
+def test_a_step_with_nothing_to_do_does_not_hinder_the_others(tmp_path: Path) -> None:
+    bench = Bench(scratch=tmp_path)
+    made = apply_steps(mnist(), ("flush-denormals", "opset=15", "weights-inside"), bench)
+    assert made.opset_import[0].version == 15
+    with pytest.raises(VariantError, match=r"^opset=13: .*already; weights-inside: no initializer"):
+        apply_steps(mnist(), ("opset=13", "weights-inside"), bench)
+    with pytest.raises(VariantError, match=r"^opset=99"):
+        apply_steps(mnist(), ("opset=15", "opset=99"), bench)
 
 
 def test_quantizing_twice_is_refused(tmp_path: Path) -> None:
