@@ -1,7 +1,7 @@
 """The graphs of variants as NNAPI's claim rules see them, kept on the shelf.
 
-They lie in `<shelf>/graphs`, named after format and graph digest, so that twins share one. The workers that build
-variants make them, when somebody asks.
+They lie in `<shelf>/graphs`, named after format and the file's digest: twins have equal graphs, but a trace is matched
+by the names of nodes, which may differ. The workers that build variants make them, when somebody asks.
 """
 
 from __future__ import annotations
@@ -104,4 +104,4 @@ def do_claim_graph(job: Mapping[str, Any]) -> None:
 
 
 def _place(variant: Variant, shelf: Shelf) -> Path:
-    return shelf.root / "graphs" / f"{variant.recipe.format.value}-{variant.graph_digest}-{RULES}.json"
+    return shelf.root / "graphs" / f"{variant.recipe.format.value}-{variant.sha256}-{RULES}.json"

@@ -3,7 +3,7 @@
     <shelf>/variants/<variant_id>/variant.json     what was asked, graph digest, sha256, operators, sizes
     <shelf>/variants/<variant_id>/files/model.ort  (or model.onnx and its external data)
     <shelf>/models/<digest>.json                   what is known of a model with these bytes
-    <shelf>/graphs/<format>-<graph digest>.json    nodes and shapes, for NNAPI's claim rules (`claim_shelf`)
+    <shelf>/graphs/<format>-<sha256>-<n>.json       nodes and shapes, for NNAPI's claim rules (`claim_shelf`)
     <shelf>/numerics/<digest>.json                 how far variants are from their sources (`numerics_shelf`)
     <shelf>/seen/<digest of a path>.json           which bytes lay there, by size, times and inode
     <shelf>/locks/<variant_id>.lock                flock: one process builds, the others wait
