@@ -13,6 +13,7 @@ import pytest
 from orchestrator.plan.load import parse_plan
 from tests.orch_cli import ROOT, Orch
 
+pytestmark = pytest.mark.xdist_group("readme")  # one home with one run for all
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -38,7 +39,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Orch:  # type
     cli = Orch(home)
     small = next(path for path in models.iterdir() if "mnist" in path.name)
     (home.parent / "models").mkdir()
-    for name in ("model.onnx", "mnist.onnx", "models/mnist.onnx"):
+    for name in ("model.onnx", "mnist.onnx", "old.onnx", "new.onnx", "models/mnist.onnx"):
         (home.parent / name).write_bytes(small.read_bytes())
     ended = cli("run", "mnist.onnx", "--device", "virtual:pixel-8", "--rounds", "3", "--iterations", "30")
     assert ended.code == 0, ended
