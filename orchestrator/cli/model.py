@@ -154,5 +154,6 @@ def _table(built: Sequence[Made]) -> str:
         mine = [one for one in built if one.model == model]
         lines.append(line(model))
         lines += variant_lines([one.as_row(mine) for one in mine if one.variant is not None], 80)
-        lines += [line(f"  {one.recipe}: {one.reason}") for one in mine if one.variant is None]
+        reasons = {one.recipe: one.reason for one in mine if one.variant is None}
+        lines += [line(f"  {name}: {reason.removeprefix(f'{name}: ')}") for name, reason in reasons.items()]
     return rendered(lines, colour=False)
