@@ -18,7 +18,7 @@ demo: $(STAMP)
 	$(BIN)/orch virtual down
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 3 --dist loadgroup
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -12,6 +12,13 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 
+def cpu_plan(folder: Path) -> Path:
+    """A plan without models, of four settings on the CPU: for what does not depend on how much is measured."""
+    plan = folder / "cpu.toml"
+    plan.write_text('[[matrix]]\nrecipe = ["onnx", "basic", "all", "all runtime"]\n')
+    return plan
+
+
 def wait_for_line(process: subprocess.Popen[str], start: str) -> None:
     """Read a command's stderr up to a line that starts so."""
     assert process.stderr is not None

@@ -16,7 +16,7 @@ import pytest
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
 from tests.bad_input.conftest import Refused
 from tests.bad_input.test_bad_models import external_above, no_shape, ort_of_a_newer_runtime
-from tests.orch_cli import Orch
+from tests.orch_cli import Orch, cpu_plan
 from tests.unit.test_elf import elf, written
 from tests.unit.variants import nets
 
@@ -301,7 +301,9 @@ def test_names_that_a_shell_would_read(shared: Orch, mnist: Path, tmp_path: Path
     folder.mkdir()
     model = Path(shutil.copy(mnist, folder / name))
     tool = sleeping_perf_test(tmp_path, 0.05)
-    ended = shared("run", model, *VIRTUAL, "--perf-test", tool, "--rounds", "1", "--iterations", "3")
+    ended = shared(
+        "run", model, cpu_plan(tmp_path), *VIRTUAL, "--perf-test", tool, "--rounds", "1", "--iterations", "3"
+    )
     assert ended.code == 0, ended
     counts = shared.counts()
     assert counts["measured"] == counts["planned"] > 0
@@ -315,7 +317,16 @@ def test_a_name_that_climbs_out(shared: Orch, mnist: Path, tmp_path: Path) -> No
     shutil.copy(mnist, tmp_path / "..model.onnx")
     tool = sleeping_perf_test(tmp_path, 0.05)
     ended = shared(
-        "run", f"{inner}/../..model.onnx", *VIRTUAL, "--perf-test", tool, "--rounds", "1", "--iterations", "3"
+        "run",
+        f"{inner}/../..model.onnx",
+        cpu_plan(tmp_path),
+        *VIRTUAL,
+        "--perf-test",
+        tool,
+        "--rounds",
+        "1",
+        "--iterations",
+        "3",
     )
     assert ended.code == 0, ended
     outside = [path for path in shared.home.rglob("*") if ".." in path.name and "model" not in path.name]

@@ -13,7 +13,7 @@ from android_runner.virtual.faults import NO_FAULTS, ConnectFault, FaultPlan, Sh
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
 from android_runner.virtual.server import ask, connect_phone, disconnect_phone
 from tests.bad_input.conftest import Refused
-from tests.orch_cli import Ended, Orch
+from tests.orch_cli import Ended, Orch, cpu_plan
 from tests.unit.adb.scripted import ScriptedPhone
 
 VIRTUAL = ("--device", "virtual:pixel-8")
@@ -95,7 +95,7 @@ def tool_of_its_own(folder: Path, sleep_s: float = 0.05) -> Path:
 
 def run(orch: Orch, model: Path, folder: Path) -> Ended:
     """A short run on the phone with a perf_test that it has never seen."""
-    return orch("run", model, *VIRTUAL, "--perf-test", tool_of_its_own(folder), *SHORT)
+    return orch("run", model, cpu_plan(folder), *VIRTUAL, "--perf-test", tool_of_its_own(folder), *SHORT)
 
 
 def test_true_unauthorized_phone(phoned: Orch, refused: Refused, model: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from android_runner.adb.server import adb_binary
 from android_runner.virtual.faults import Drop, DropKind, FaultPlan, write_faults
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
-from tests.orch_cli import Orch, wait_for_line
+from tests.orch_cli import Orch, cpu_plan, wait_for_line
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,8 @@ def test_a_drop_loses_nothing(orch: Orch, mnist: Path, tmp_path: Path, kind: Dro
     tool = sleeping_perf_test(tmp_path, 0.1)
     assert orch("virtual", "up", "pixel-8").code == 0
     process = orch.start(
-        "run", mnist, "--device", "virtual:pixel-8", "--perf-test", tool, "--rounds", "4", "--iterations", "300",
-        "--virtual-slots", "2",
+        "run", mnist, cpu_plan(tmp_path), "--device", "virtual:pixel-8", "--perf-test", tool,
+        "--rounds", "4", "--iterations", "300", "--virtual-slots", "2",
     )  # fmt: skip
     wait_for_line(process, "run ")
     plan = FaultPlan(drop=Drop(kind=kind, after_bytes=after_bytes, times=3))
@@ -43,8 +43,8 @@ def test_the_server_refuses_to_be_killed_and_a_dead_one_costs_only_waiting(
     assert orch("virtual", "up", "pixel-8").code == 0
     server = json.loads((orch.home / "virtual" / "server.json").read_text())
     process = orch.start(
-        "run", mnist, "--device", "virtual:pixel-8", "--perf-test", tool, "--rounds", "5", "--iterations", "5",
-        "--virtual-slots", "2",
+        "run", mnist, cpu_plan(tmp_path), "--device", "virtual:pixel-8", "--perf-test", tool,
+        "--rounds", "5", "--iterations", "5", "--virtual-slots", "2",
     )  # fmt: skip
     time.sleep(2.0)
     env = {**os.environ, "HOME": str(tmp_path)}
@@ -61,8 +61,8 @@ def test_phones_measure_on_while_the_host_is_gone(orch: Orch, mnist: Path, tmp_p
     """The host dies in the middle of a block; the phone ends it alone, and `resume` takes it over."""
     tool = sleeping_perf_test(tmp_path, 0.3)
     process = orch.start(
-        "run", mnist, "--device", "virtual:pixel-8", "--perf-test", tool, "--rounds", "2", "--iterations", "5",
-        "--virtual-slots", "2",
+        "run", mnist, cpu_plan(tmp_path), "--device", "virtual:pixel-8", "--perf-test", tool,
+        "--rounds", "2", "--iterations", "5", "--virtual-slots", "2",
     )  # fmt: skip
     wait_for_line(process, "staged")
     time.sleep(0.4)

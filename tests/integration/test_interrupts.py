@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
-from tests.orch_cli import Orch, wait_for_line
+from tests.orch_cli import Orch, cpu_plan, wait_for_line
 
 
 def ours_running(home: Path) -> list[str]:
@@ -41,8 +41,8 @@ def test_ctrl_c_at_random_moments(orch: Orch, mnist: Path, tmp_path: Path) -> No
     tool = sleeping_perf_test(tmp_path, 0.3)
     for turn in range(20):
         process = orch.start(
-            "run", mnist, "--device", "virtual:pixel-8x2", "--perf-test", tool, "--rounds", "20", "--iterations", "3",
-            "--virtual-slots", "2", start_new_session=True,
+            "run", mnist, cpu_plan(tmp_path), "--device", "virtual:pixel-8x2", "--perf-test", tool,
+            "--rounds", "20", "--iterations", "3", "--virtual-slots", "2", start_new_session=True,
         )  # fmt: skip
         wait_for_line(process, "run ")
         time.sleep(rng.uniform(0.0, 2.0))

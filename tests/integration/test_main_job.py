@@ -14,14 +14,14 @@ import pytest
 
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
 from orchestrator.farm.lock import PhoneLock
-from tests.orch_cli import Orch
+from tests.orch_cli import Orch, cpu_plan
 
 PHONES = ("--device", "virtual:pixel-8", "--device", "virtual:redmi-go")
 
 
 @pytest.mark.timeout(400)
 def test_two_models_on_two_phones_end_with_a_report(orch: Orch, models: Path) -> None:
-    ended = orch("run", models, *PHONES, "--rounds", "3", "--seconds", "0.3", timeout_s=350)
+    ended = orch("run", models, *PHONES, "--rounds", "3", "--seconds", "0.1", timeout_s=350)
     assert ended.code == 0, ended
     assert "virtual" in ended.out
     counts = orch.counts()
@@ -44,8 +44,13 @@ def test_the_same_plan_measures_again_and_stages_nothing(orch: Orch, mnist: Path
     assert [row["measured"] for row in rows] == [rows[0]["planned"]] * 2
 
 
-def test_resume_of_a_finished_run_runs_nothing_and_says_so(orch: Orch, mnist: Path) -> None:
-    assert orch("run", mnist, "--device", "virtual:pixel-8", "--rounds", "1", "--iterations", "20").code == 0
+def test_resume_of_a_finished_run_runs_nothing_and_says_so(orch: Orch, mnist: Path, tmp_path: Path) -> None:
+    assert (
+        orch(
+            "run", mnist, cpu_plan(tmp_path), "--device", "virtual:pixel-8", "--rounds", "1", "--iterations", "20"
+        ).code
+        == 0
+    )
     before = orch.counts()
     ended = orch("resume")
     assert ended.code == 0
@@ -76,7 +81,10 @@ def test_sigkill_at_random_moments_loses_and_doubles_nothing(orch: Orch, mnist: 
     print(f"seed {seed}")
     rng = random.Random(seed)
     tool = sleeping_perf_test(tmp_path, 0.15)
-    begin = ("run", mnist, *PHONES, "--perf-test", tool, "--rounds", "12", "--iterations", "5", "--virtual-slots", "2")
+    begin = (
+        "run", mnist, cpu_plan(tmp_path), *PHONES, "--perf-test", tool, "--rounds", "12", "--iterations", "5",
+        "--virtual-slots", "2",
+    )  # fmt: skip
     kills = 0
     process = orch.start(*begin)
     while kills < 20:
