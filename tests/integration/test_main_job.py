@@ -20,8 +20,10 @@ PHONES = ("--device", "virtual:pixel-8", "--device", "virtual:redmi-go")
 
 
 @pytest.mark.timeout(400)
-def test_two_models_on_two_phones_end_with_a_report(orch: Orch, models: Path) -> None:
-    ended = orch("run", models, *PHONES, "--rounds", "3", "--seconds", "0.1", timeout_s=350)
+def test_two_models_on_two_phones_end_with_a_report(orch: Orch, models: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "levels.toml"
+    plan.write_text('[[matrix]]\nrecipe = ["onnx", "extended", "layout", "all"]\n')
+    ended = orch("run", models, plan, *PHONES, "--rounds", "3", "--iterations", "20", timeout_s=350)
     assert ended.code == 0, ended
     assert "virtual" in ended.out
     counts = orch.counts()
@@ -32,8 +34,8 @@ def test_two_models_on_two_phones_end_with_a_report(orch: Orch, models: Path) ->
     assert "=layout" in report
 
 
-def test_the_same_plan_measures_again_and_stages_nothing(orch: Orch, mnist: Path) -> None:
-    words = ("run", mnist, "--device", "virtual:pixel-8", "--rounds", "1", "--iterations", "20")
+def test_the_same_plan_measures_again_and_stages_nothing(orch: Orch, mnist: Path, tmp_path: Path) -> None:
+    words = ("run", mnist, cpu_plan(tmp_path), "--device", "virtual:pixel-8", "--rounds", "1", "--iterations", "20")
     first = orch(*words)
     assert first.code == 0, first
     assert "staged 0 bytes in all" not in first.err

@@ -75,7 +75,8 @@ def test_a_renamed_model_is_the_same_nodes(orch: Orch, mnist: Path, tmp_path: Pa
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("name", list(ALL))
+# the large ones say the same of more nodes
+@pytest.mark.parametrize("name", [name for name in ALL if not name.startswith(("resnet", "densenet", "inception"))])
 def test_every_sample_beside_its_all_fits_the_screen(orch: Orch, tmp_path: Path, name: str) -> None:
     (path,) = write_samples(tmp_path / "samples", [name])
     for more in ((), ("--all",)):
