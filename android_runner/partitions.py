@@ -6,14 +6,17 @@ Names: `NnapiExecutionProvider_Nnapi_<model hash>_<id>_<n>` (`NnapiExecutionProv
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from android_runner.ort import ExecutionProvider
 from android_runner.trace import NodeTime, TraceTable
 
-NNAPI_PROVIDER = "NnapiExecutionProvider"
+NNAPI_PROVIDER = ExecutionProvider.NNAPI.ort_name
 LAYOUT_OPERATOR = "Transpose"
 """The operator that the layout pass adds around what NNAPI took, whose layout is NHWC."""
+_NUMBER = re.compile(r"(?<=_)[0-9]{1,9}(?=_|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,11 @@ class PartitionTable:
     def nnapi_share(self) -> float:
         """Share of the time that was spent in NNAPI; 0.0 for a trace without a node."""
         return self.nnapi_us / self.all_us if self.all_us else 0.0
+
+
+def partition_numbers(name: str) -> tuple[int, ...]:
+    """The last two numbers of a partition's name, `<id>` and `<n>`; fewer where it has not two."""
+    return tuple(int(number) for number in _NUMBER.findall(name)[-2:])
 
 
 def partition_table(table: TraceTable, model_nodes: Collection[str] | None = None) -> PartitionTable:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from android_runner.assignment import Assignment
-from android_runner.partitions import partition_table
+from android_runner.partitions import partition_numbers, partition_table
 from android_runner.trace import TraceTable
 from orchestrator.store.frame_rows import Cells
 
@@ -55,7 +54,7 @@ def partition_cells(
     the CPU on the same graph.
     """
     table = partition_table(trace)
-    ordered = sorted(table.partitions, key=lambda one: _numbers(one.name))
+    ordered = sorted(table.partitions, key=lambda one: partition_numbers(one.name))
     known = list(pieces) if len(pieces) == len(ordered) else [()] * len(ordered)
     return [
         {
@@ -73,11 +72,6 @@ def partition_cells(
         }
         for one, nodes in zip(ordered, known, strict=True)
     ]
-
-
-def _numbers(name: str) -> tuple[int, ...]:
-    """Those at the end of a partition's name: `…_<id>_<n>`."""
-    return tuple(int(part) for part in re.findall(r"(?<=_)[0-9]{1,9}(?=_|$)", name)[-2:])
 
 
 def _cpu_mean_s(nodes: Sequence[str], on_cpu: TraceTable | None) -> float | None:

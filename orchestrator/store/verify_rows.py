@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from android_runner.partitions import NNAPI_PROVIDER
+from android_runner.partitions import NNAPI_PROVIDER, partition_numbers
 from android_runner.trace import NodeTime, TraceTable
 from android_runner.trace_shapes import ShapesTold
 from orchestrator.outcome import Failed, Outcome, Skipped
@@ -187,6 +187,5 @@ def _computes(node: NodeTime) -> bool:
 
 def _key(node: NodeTime) -> tuple[str, str, str]:
     if node.provider == NNAPI_PROVIDER:
-        numbers = re.findall(r"(?<=_)[0-9]{1,9}(?=_|$)", node.node)[-2:]
-        return node.provider, "Nnapi", "_".join(numbers)
+        return node.provider, "Nnapi", "_".join(map(str, partition_numbers(node.node)))
     return node.provider, node.op_name, re.sub(r"_?[0-9]+$", "", node.node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from android_runner.partitions import partition_table
+from android_runner.partitions import partition_numbers, partition_table
 from android_runner.trace import NodeTime, TraceTable
 
 NNAPI, CPU = "NnapiExecutionProvider", "CPUExecutionProvider"
@@ -67,3 +67,15 @@ def test_a_trace_without_nodes_or_with_gaps() -> None:
     assert partition_table(table()).nnapi_share == 0.0
     assert not partition_table(table(problems=("cut",))).complete
     assert partition_table(table(row("a", "Relu", CPU, 5))).partitions == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("NnapiExecutionProvider_Nnapi_1234567890123_2_10", (2, 10)),
+        ("NnapiExecutionProvider_NNAPI_3_0", (3, 0)),
+        ("odd", ()),
+    ],
+)
+def test_the_numbers_of_a_partition(name: str, numbers: tuple[int, ...]) -> None:
+    assert partition_numbers(name) == numbers
