@@ -12,13 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from android_runner.assignment import DEVICE_TYPES
 from android_runner.nnapi.graph import Graph
 from android_runner.nnapi.levels import MIN_LEVEL, runtime_level
 from android_runner.nnapi.placement import Placement
 from android_runner.nnapi.target import NnapiDevice, NnapiTarget
+from android_runner.ort import ExecutionProvider
 
 Line = tuple[str, str, str, str]
-_DEVICE_TYPES = {"other": 1, "cpu": 2, "gpu": 3, "accelerator": 4}
+_TYPE_NUMBERS = {kind: number for number, kind in DEVICE_TYPES.items()}
 _DEFAULT, _SESSION = "Default", ""
 _PROVIDER = "nnapi_execution_provider.cc"
 _RULES = "virtual_nnapi GetCapability"
@@ -35,7 +37,7 @@ class Story:
 
 def devices_text(devices: Sequence[NnapiDevice]) -> str:
     """`GetDevicesDescription`: `[Name: [x], Type [4]],  ,` for each device."""
-    return "".join(f"[Name: [{device.name}], Type [{_DEVICE_TYPES[device.kind]}]],  ," for device in devices)
+    return "".join(f"[Name: [{device.name}], Type [{_TYPE_NUMBERS[device.kind]}]],  ," for device in devices)
 
 
 def cannot_run(graph: Graph, placement: Placement, devices: Sequence[NnapiDevice]) -> str:
@@ -104,7 +106,7 @@ def _capability(graph: Graph, target: NnapiTarget, placement: Placement) -> Iter
 def _placements(graph: Graph, placement: Placement) -> Iterator[Line]:
     """Which provider has how many nodes once each partition is one; onnxruntime's own lines would count `If`s."""
     rest = len(graph.nodes) - placement.claimed_count
-    counts = {"NnapiExecutionProvider": len(placement.partitions), "CPUExecutionProvider": rest}
+    counts = {ExecutionProvider.NNAPI.ort_name: len(placement.partitions), ExecutionProvider.CPU.ort_name: rest}
     placed = {provider: count for provider, count in counts.items() if count}
     yield "V", _SESSION, _PLACEMENTS.format(1243), "Node placements"
     for provider, count in placed.items():
