@@ -25,9 +25,9 @@ def plan_only(wish: Wish, home: Home, adb_port: int, slots: int, say: Callable[[
     Virtual phones that don't live yet are taken from their device profiles.
     Raises UsageError and NoUsableDevice as `orch run` does.
     """
-    check_on_host(wish, home)
+    given = check_on_host(wish, home)
     facts = described_phones(wish.device, home, adb_port, say)
-    tool = tool_for(wish, facts, home)
+    tool = tool_for(wish, facts, home, given)
     workshop = prepared(wish, facts, home, tool.ort_version)
     expansions = expand_all(wish, workshop, tool, [OnPhone(facts=one, capabilities=None) for one in facts])
     shared = slots if all(one.virtual for one in facts) else 0

@@ -57,10 +57,13 @@ class Site:
     clock: Clock = field(default_factory=SystemClock)
 
 
-def check_on_host(wish: Wish, home: Home) -> None:
-    """Read what a wish names, models and binary, before a phone is looked for. Raises UsageError with every problem."""
+def check_on_host(wish: Wish, home: Home) -> Tool | None:
+    """Read what a wish names, models and binary, before a phone is looked for; the binary, where one was given.
+
+    Raises UsageError with every problem.
+    """
     problems = unreadable(wish, home)
-    operators = None
+    operators, given = None, None
     try:
         operators = custom_ops(wish.plan.custom_ops)
     except UsageError as error:
@@ -72,18 +75,21 @@ def check_on_host(wish: Wish, home: Home) -> None:
         problems += error.problems
     try:
         if wish.plan.perf_test:
-            given_tool(Path(wish.plan.perf_test), [Path(one) for one in wish.plan.lib], home, operators)
+            given = given_tool(Path(wish.plan.perf_test), [Path(one) for one in wish.plan.lib], home, operators)
     except UsageError as error:
         problems += error.problems
     if problems:
         raise UsageError(*problems)
+    return given
 
 
-def tool_for(wish: Wish, phones: Sequence[PhoneFacts], home: Home) -> Tool:
-    """The perf_test of a run. Raises UsageError when a real phone is there and none was given."""
-    operators = custom_ops(wish.plan.custom_ops)
-    if wish.plan.perf_test:
-        return given_tool(Path(wish.plan.perf_test), [Path(one) for one in wish.plan.lib], home, operators)
+def tool_for(wish: Wish, phones: Sequence[PhoneFacts], home: Home, given: Tool | None) -> Tool:
+    """The perf_test of a run: the one that was given, else the virtual phones' stand-in.
+
+    Raises UsageError when a real phone is there and none was given.
+    """
+    if given is not None:
+        return given
     real = [one for one in phones if not one.virtual]
     if real:
         names = ", ".join(one.identity for one in real)
@@ -97,7 +103,7 @@ def tool_for(wish: Wish, phones: Sequence[PhoneFacts], home: Home) -> Tool:
         )
     asked = [one.profile for one in parse_devices(wish.device)[1]]
     dialect = CommandDialect(wish.plan.dialect) if wish.plan.dialect else dialect_of(phones, asked)
-    return stand_in(home, dialect, operators)
+    return stand_in(home, dialect, custom_ops(wish.plan.custom_ops))
 
 
 def script_unit() -> StageUnit:

@@ -50,10 +50,10 @@ def go(  # noqa: PLR0913 - the options of one command
     command: str,
 ) -> int:
     """Begin a run and follow it to its answer; the exit code."""
-    check_on_host(wish, home)
+    given = check_on_host(wish, home)
     phones = chosen_phones(wish.device, home, adb_port, slots, say)
     facts = [phone.facts for phone in phones if phone.facts is not None]
-    tool = tool_for(wish, facts, home)
+    tool = tool_for(wish, facts, home, given)
     workshop = prepared(wish, facts, home, tool.ort_version)
     unasked = [OnPhone(facts=one, capabilities=None) for one in facts]
     expansions = expand_all(wish, workshop, tool, unasked)

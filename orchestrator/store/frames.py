@@ -56,6 +56,7 @@ class RunFrames:
         self._evidence = evidence
         self.run_id = run_id
         self._graphs: dict[str, Graph] = {}
+        self._traces: dict[str, TraceTable] = {}
 
     @cached_property
     def _contents(self) -> RunContents:
@@ -256,7 +257,10 @@ class RunFrames:
         return np.array([], dtype=np.float64)
 
     def _trace(self, attempt: AttemptRecord) -> TraceTable:
-        return self._read_trace(attempt, read_trace_chunks)
+        """A trace's sums, read once: operators, partitions and checks all ask for them."""
+        if attempt.attempt_id not in self._traces:
+            self._traces[attempt.attempt_id] = self._read_trace(attempt, read_trace_chunks)
+        return self._traces[attempt.attempt_id]
 
     def _read_trace(self, attempt: AttemptRecord, read: Callable[[Iterable[bytes]], _Read]) -> _Read:
         name = next((name for name in sorted(attempt.evidence) if name.endswith(".json")), None)

@@ -16,10 +16,9 @@ from android_runner.nnapi.target import NnapiTarget
 from android_runner.nnapi.work import multiply_adds
 from android_runner.ort import ExecutionProvider, NnapiFlag
 from orchestrator.plan.case import Case
+from orchestrator.plan.nnapi_gates import FlagSet
 from orchestrator.store.frame_rows import Cells
 from orchestrator.store.records import PhoneRecord, RunContents, VariantRecord
-
-FlagSet = tuple[NnapiFlag, ...]
 
 
 def predicted_cells(contents: RunContents, graphs: Mapping[str, Graph]) -> Iterable[Cells]:
@@ -35,18 +34,21 @@ def predicted_cells(contents: RunContents, graphs: Mapping[str, Graph]) -> Itera
         settings = cases[trial.case_id].settings
         if settings.provider is ExecutionProvider.NNAPI:
             asked[trial.phone][settings.nnapi_flags] = None
+    claimed: dict[tuple[str, int, FlagSet], Cells] = {}
+    """By variant, API level and flags: phones of one level are told the same, and asked about once."""
     for phone in contents.phones:
+        level = phone.facts.api_level
         for variant in contents.variants:
             graph = graphs.get(variant.variant_id)
-            for flags in asked[phone.phone] if graph is not None else ():
-                assert graph is not None
-                target = NnapiTarget(api_level=phone.facts.api_level, flags=frozenset(flags))
-                yield {
-                    "run": contents.run.run_id,
-                    **_of(phone, variant),
-                    "nnapi_flags": list(flags),
-                    **placement_cells(graph, claim(graph, target)),
-                }
+            if graph is None:
+                continue
+            for flags in asked[phone.phone]:
+                key = (variant.variant_id, level, flags)
+                if key not in claimed:
+                    target = NnapiTarget(api_level=level, flags=frozenset(flags))
+                    claimed[key] = _claim_cells(graph, claim(graph, target))
+                head = {"run": contents.run.run_id, **_of(phone, variant), "nnapi_flags": list(flags)}
+                yield {**head, **claimed[key]}
 
 
 def predicted_pieces(case: Case, graph: Graph, api_level: int) -> list[tuple[str, ...]]:
@@ -78,8 +80,8 @@ def _of(phone: PhoneRecord, variant: VariantRecord) -> Cells:
     }
 
 
-def placement_cells(graph: Graph, placement: Placement) -> Cells:
-    """What a placement says: counts, the operators of each partition, and what stays on the CPU for which reason."""
+def _claim_cells(graph: Graph, placement: Placement) -> Cells:
+    """What a claim says: counts, the operators of each partition, and what stays on the CPU for which reason."""
     work = [multiply_adds(graph, node) for node in graph.nodes]
     claimed = {at for partition in placement.partitions for at in partition.nodes}
     known = None not in work
