@@ -44,7 +44,7 @@ def go(  # noqa: PLR0913 - the options of one command
     adb_port: int,
     slots: int,
     yes: bool,
-    verify: bool,
+    verify_staged: bool,
     strict: bool,
     all_tables: bool,
     command: str,
@@ -70,15 +70,16 @@ def go(  # noqa: PLR0913 - the options of one command
     ledger = Ledger.open(home.root)
     try:
         site = Site(
-            home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots, verify_staged=verify
-        )
+            home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots,
+            verify_staged=verify_staged,
+        )  # fmt: skip
         named = name_and_claim(wish, phones, site)
         able = able_phones(phones, tool, site)
         ready = Ready(named=named, wish=wish, workshop=workshop, tool=tool, phones=able, command=command)
         farm = begin(ready, site)
         drive(home, farm.run_id)
-        comparing = _comparing(farm, site, progress, [path for path, _ in custom_ops(wish.plan.custom_ops).host])
-        return _follow(farm, site, progress, comparing, strict=strict, all_tables=all_tables)
+        libraries = [path for path, _ in custom_ops(wish.plan.custom_ops).host]
+        return _follow(farm, site, progress, libraries, strict=strict, all_tables=all_tables)
     finally:
         ledger.close()
 
@@ -96,8 +97,7 @@ def go_on(run: str, home: Home, *, adb_port: int, slots: int, strict: bool, all_
             say(f"{found.run_id} is finished: nothing is left to run")
             return int(ExitCode.DONE)
         say(f"{found.run_id}: {found.adopted} attempts taken over from phones, {found.open_trials} trials to go")
-        comparing = _comparing(found.farm, site, progress, ())
-        return _follow(found.farm, site, progress, comparing, strict=strict, all_tables=all_tables)
+        return _follow(found.farm, site, progress, (), strict=strict, all_tables=all_tables)
     finally:
         ledger.close()
 
@@ -107,14 +107,14 @@ def _newest_unfinished(ledger: Ledger) -> str:
     return unfinished[0] if unfinished else ledger.find_run("@last")
 
 
-def _comparing(farm: Farm, site: Site, progress: Progress, custom_ops: Sequence[str]) -> Comparing:
-    """What is still to be compared; a run that goes on no longer knows its custom operators' libraries."""
-    return Comparing(site.ledger.contents(farm.run_id), farm, site, progress.refuse, custom_ops)
-
-
-def _follow(farm: Farm, site: Site, progress: Progress, comparing: Comparing, *, strict: bool, all_tables: bool) -> int:
+def _follow(
+    farm: Farm, site: Site, progress: Progress, libraries: Sequence[str], *, strict: bool, all_tables: bool
+) -> int:
+    """`libraries` of custom operators for this host; a run that goes on no longer knows them."""
     say(f"run {farm.run_id}")
-    progress.begin(site.ledger.contents(farm.run_id))
+    contents = site.ledger.contents(farm.run_id)
+    comparing = Comparing(contents, farm, site, progress.refuse, libraries)
+    progress.begin(contents)
     try:
         with _interrupts(farm):
             comparing.start()

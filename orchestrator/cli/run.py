@@ -38,7 +38,7 @@ def run(
 
     command = "orch " + shlex.join(sys.argv[1:])
     return go(
-        wish, home_at(place.home), adb_port=place.adb_port, slots=place.slots, yes=yes, verify=verify_staged,
+        wish, home_at(place.home), adb_port=place.adb_port, slots=place.slots, yes=yes, verify_staged=verify_staged,
         strict=strict, all_tables=all_tables, command=command,
     )  # fmt: skip
 

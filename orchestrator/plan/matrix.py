@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from android_runner.facts import PhoneFacts
-from android_runner.ort import ExecutionProvider, OptimizationLevel, OptimizationStyle, TargetPlatform
+from android_runner.ort import ExecutionProvider, ModelFormat, OptimizationLevel, OptimizationStyle, TargetPlatform
 from android_runner.settings import SessionSettings
 from orchestrator.plan.case import Case, Dropped
-from orchestrator.plan.cells import ONNX, Cell, normal_form
+from orchestrator.plan.cells import Cell, normal_form
 from orchestrator.plan.nnapi_gates import gate
 from orchestrator.variants.recipe import Model, Recipe, Variant
 
@@ -51,6 +51,7 @@ def expand(
     control: tuple[tuple[str, SessionSettings], Case] | None = None
     for model, inputs_digest in models:
         merged: dict[tuple[str, SessionSettings], Case] = {}
+        recipes: dict[str, Recipe] = {}
         for cell in cells:
             reason = pointless(cell, target.facts) or target.refuses(cell.settings, cell.recipe)
             variant = variant_of(model, cell.recipe) if reason is None else reason
@@ -61,6 +62,7 @@ def expand(
                     Dropped(model_name=model.name, phone=target.facts.identity, row=cell.row, reason=variant)
                 )
                 continue
+            recipes[variant.variant_id] = variant.recipe
             normal = normal_form(cell).settings
             key = (f"{variant.recipe.format}:{variant.graph_digest}", normal)
             case = Case(
@@ -78,7 +80,7 @@ def expand(
             merged[key] = case if first is None else _merged(first, case)
             if first is not None and control is None and _twins(first, case):
                 control = (key, case)
-        cases += with_companions(list(merged.values()))
+        cases += _with_companions(list(merged.values()), recipes)
         if control is not None and control[0] in merged and control[1].model_name == model.name:
             cases.append(replace(control[1], twin_of=merged[control[0]].row))
     return Expansion(tuple(cases), tuple(dropped))
@@ -104,18 +106,18 @@ def _twins(first: Case, other: Case) -> bool:
     return apart and first.where_pays is None and other.where_pays is None
 
 
-def with_companions(cases: Sequence[Case]) -> list[Case]:
+def _with_companions(cases: Sequence[Case], recipes: Mapping[str, Recipe]) -> list[Case]:
     """The cases of one model, and for each variant that NNAPI gets the CPU on the same nodes: traced, not timed.
 
-    The level is basic where the runtime would fuse nodes that NNAPI has: `.onnx`, and saved optimizations. A case that
-    asks for just that already is traced, too.
+    `recipes` are by variant id. The level is basic where the runtime would fuse nodes that NNAPI has: `.onnx`, and
+    saved optimizations. A case that asks for just that already is traced, too.
     """
     found = {case.case_id: case for case in cases}
     for case in cases:
         if case.settings.provider is not ExecutionProvider.NNAPI:
             continue
-        base = case.recipe_name.partition("+")[0]
-        fuses = base == ONNX.name or base.endswith(OptimizationStyle.RUNTIME.value)
+        recipe = recipes[case.variant_id]
+        fuses = recipe.format is ModelFormat.ONNX or recipe.style is OptimizationStyle.RUNTIME
         settings = SessionSettings(level=OptimizationLevel.BASIC if fuses else None)
         row = f"cpu {case.recipe_name} (trace)"
         beside = replace(case, settings=settings, row=row, also=(), timed=False)

@@ -12,7 +12,6 @@ from android_runner.settings import SessionSettings
 from orchestrator.errors import UsageError
 from orchestrator.plan.cells import Cell
 from orchestrator.plan.load import matrix_cells, parse_plan
-from orchestrator.plan.matrix import with_companions
 from orchestrator.variants.recipe_words import parse_recipe
 from tests.unit.plan.test_matrix_and_order import PLAIN, expanded
 
@@ -52,11 +51,11 @@ def test_what_is_for_the_cpu_is_dropped_on_nnapi(step: str) -> None:
 
 def test_a_step_does_not_hide_what_the_runtime_fuses() -> None:
     """Beside NNAPI the CPU is traced on the nodes that NNAPI had, so without the fusions that come later."""
-    names = ("onnx+opset=15", "all runtime+opset=15", "basic+opset=15", "nnapi-aware=29")
+    names = ("onnx+opset=15", "all runtime+opset=15", "all runtime arm", "basic+opset=15", "nnapi-aware=29")
     cases = expanded([Cell(parse_recipe(name), NNAPI) for name in names]).cases
-    beside = {case.recipe_name: case.settings.level for case in with_companions(cases) if not case.timed}
+    beside = {case.recipe_name: case.settings.level for case in cases if not case.timed}
     basic = OptimizationLevel.BASIC
-    assert beside == dict(zip(names, (basic, basic, None, None), strict=True))
+    assert beside == dict(zip(names, (basic, basic, basic, None, None), strict=True))
 
 
 def test_a_level_on_a_changed_onnx_is_called_as_on_the_source() -> None:
