@@ -19,20 +19,19 @@ def described_phones(
     Raises UsageError and NoUsableDevice as `chosen_phones` does.
     """
     expressions, wishes = parse_devices(options)
-    facts = [one for wish in wishes for one in _virtual(wish, home)]
+    living = [phone.facts for phone in virtual_phones(home) if phone.facts is not None] if wishes else []
+    facts = [one for wish in wishes for one in _virtual(wish, living)]
     if expressions or not wishes:
         named = [expression.text for expression in expressions]
         facts += [one.facts for one in chosen_phones(named, home, adb_port, 0, say) if one.facts is not None]
     return facts
 
 
-def _virtual(wish: VirtualWish, home: Home) -> list[PhoneFacts]:
-    living = [
-        phone.facts for phone in virtual_phones(home) if phone.facts is not None and phone.facts.profile == wish.profile
-    ]
+def _virtual(wish: VirtualWish, living: Sequence[PhoneFacts]) -> list[PhoneFacts]:
+    own = [facts for facts in living if facts.profile == wish.profile]
     profile = load_profile(wish.profile)
-    missing = range(len(living) + 1, wish.count + 1)
-    return [*living[: wish.count], *(_from_profile(profile, number) for number in missing)]
+    missing = range(len(own) + 1, wish.count + 1)
+    return [*own[: wish.count], *(_from_profile(profile, number) for number in missing)]
 
 
 def _from_profile(profile: DeviceProfile, number: int) -> PhoneFacts:
