@@ -18,7 +18,7 @@ _FORMATS = {1: "f", 2: "B", 3: "b", 4: "H", 5: "h", 6: "i", 7: "q", 9: "?", 10: 
 _FIELDS = {1: "float_data", 7: "int64_data", 11: "double_data", 12: "uint64_data", 13: "uint64_data"}
 """Fields for elements that are not raw; the other types use `int32_data`."""
 _EXTERNAL = 1
-_OVERRIDABLE_FROM_IR = 4
+OVERRIDABLE_FROM_IR = 4
 
 
 def graph_of(model: Any, types: Types) -> Graph:
@@ -33,7 +33,7 @@ def graph_of(model: Any, types: Types) -> Graph:
     opsets = {item.domain: item.version for item in model.opset_import}
     opset = max(opsets.get("", 0), opsets.get("ai.onnx", 0))
     positions = node_positions(model)
-    overridable = {value.name for value in graph.input} if model.ir_version >= _OVERRIDABLE_FROM_IR else set()
+    overridable = overridable_names(model)
     values = {name: Value(name, elem_type, dims) for name, (elem_type, dims) in types.items()}
     values |= {value.name: _declared(value) for value in graph.input}
     constants = [_tensor(tensor.name, tensor, overridable) for tensor in graph.initializer]
@@ -46,6 +46,11 @@ def graph_of(model: Any, types: Types) -> Graph:
         outputs=tuple(value.name for value in graph.output),
         opset=opset,
     )
+
+
+def overridable_names(model: Any) -> set[str]:
+    """Names under which an initializer can be overridden: the graph's inputs, from IR version 4 on."""
+    return {value.name for value in model.graph.input} if model.ir_version >= OVERRIDABLE_FROM_IR else set()
 
 
 def node_positions(model: Any) -> tuple[int, ...]:
@@ -128,6 +133,7 @@ def used_below(node: Any) -> list[str]:
     for item in node.attribute:
         for graph in _graphs_of(item):
             own = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+            own |= {sparse.values.name for sparse in graph.sparse_initializer}
             own |= {name for inner in graph.node for name in inner.output}
             inside = [name for inner in graph.node for name in (*inner.input, *used_below(inner))]
             inside += [value.name for value in graph.output]

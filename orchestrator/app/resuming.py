@@ -52,6 +52,8 @@ def resume(run_id: str, site: Site) -> Resumed:
     blocks = ledger.open_blocks(run_id)
     again = to_try_again(contents.cases, ledger.trials(run_id))
     if not again and not blocks and not open_ids(ledger, run_id):
+        if ledger.run_state(run_id) is not RunState.FINISHED:  # killed between its last trial's row and its own
+            ledger.set_run_state(run_id, RunState.FINISHED)
         return Resumed(run_id=run_id, adopted=0, open_trials=0, farm=None)
     tool = kept_tool(contents.run.binary_digest, contents.run.binary_name, site.home)
     materials = _materials(contents, kept, tool, site.home)

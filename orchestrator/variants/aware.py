@@ -18,6 +18,7 @@ from android_runner.nnapi.target import NnapiTarget
 from android_runner.ort import OptimizationLevel
 from orchestrator.errors import VariantError
 from orchestrator.variants.converter import Converter
+from orchestrator.variants.read_onnx import load_whole
 from orchestrator.variants.recipe import Recipe
 from orchestrator.variants.saving import save
 from orchestrator.variants.sessions import claim_view, saving_as_onnx, saving_of, written
@@ -30,7 +31,7 @@ def save_aware(source: Path, recipe: Recipe, target: Path, scratch: Path, conver
     """
     import onnx  # noqa: PLC0415
 
-    whole = written(onnx.load_model(str(source)), scratch / "whole.onnx")  # external data would stay outside
+    whole = written(load_whole(source), scratch / "whole.onnx")  # external data would stay outside
     save(saving_as_onnx(whole, OptimizationLevel.BASIC, scratch / "basic.onnx"), converter)
     model: Any = onnx.load_model(str(scratch / "basic.onnx"))
     on_nnapi = NnapiTarget(api_level=recipe.nnapi_api or MIN_LEVEL)

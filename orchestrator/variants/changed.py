@@ -13,7 +13,7 @@ from orchestrator.errors import VariantError
 from orchestrator.variants.dims import Dims
 from orchestrator.variants.graph import count_operators, graph_digest
 from orchestrator.variants.inspect import Inspection
-from orchestrator.variants.read_onnx import fix_dims, opsets_of, outside_tensors, parse, read_onnx
+from orchestrator.variants.read_onnx import fix_dims, load_whole, opsets_of, outside_tensors, parse, read_onnx
 from orchestrator.variants.rules import MAX_BYTES
 from orchestrator.variants.steps.apply import LARGE, Bench, apply_steps
 
@@ -68,7 +68,7 @@ def save_with_steps(source: Inspection, dims: Dims, steps: tuple[str, ...], targ
     hindered = [step for step in steps if step not in LARGE]
     if source.model.size_bytes > MAX_BYTES and hindered:
         raise VariantError(f"{hindered[0]}: the model has over 2 GB, and this step needs it in one protobuf")
-    proto: Any = onnx.load_model(str(source.model.path))
+    proto = load_whole(source.model.path)
     fix_dims(proto, dims)
     proto = apply_steps(proto, steps, bench)
     if source.external or _weight_bytes(proto) > MAX_BYTES - 2**20:

@@ -24,7 +24,7 @@ from orchestrator.variants.facts_of_weights import weight_facts
 from orchestrator.variants.inspect import Inspection, inspect_model
 from orchestrator.variants.naming import shown
 from orchestrator.variants.ort_checker import checker_answers
-from orchestrator.variants.read_onnx import bring_inside, external_tensors, fix_dims, parse
+from orchestrator.variants.read_onnx import external_tensors, fix_dims, load_whole, parse
 from orchestrator.variants.steps.apply import Bench, apply_steps
 
 _GUESSES = ((32, 224), (3, 224), (1, 1), (64, 64), (128, 32))
@@ -175,10 +175,9 @@ def _fixed_graph(path: Path, dims: Dims, locations: Sequence[str]) -> Graph:
 def mend(path: Path, steps: tuple[str, ...], dims: Dims) -> Mended:
     """What is left of a model's troubles after a recipe's steps, the dimensions fixed: its graph after level basic."""
     with tempfile.TemporaryDirectory(prefix="orch-mend-") as scratch:
-        proto = parse(path.read_bytes())
         refusals: tuple[type[Exception], ...] = (VariantError, *runtime_errors())
         try:
-            bring_inside(proto, path.resolve().parent)
+            proto = load_whole(path)
             fix_dims(proto, dims)
             changed = apply_steps(proto, steps, Bench(scratch=Path(scratch)))
             target = Path(scratch) / "mended.onnx"

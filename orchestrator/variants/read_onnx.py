@@ -75,6 +75,13 @@ def bring_inside(proto: Any, folder: Path) -> None:
         tensor.ClearField("data_location")
 
 
+def load_whole(path: Path) -> Any:
+    """The ModelProto of a file, with what lies outside brought inside. Raises as `parse` and `bring_inside`."""
+    proto = parse(path.read_bytes())
+    bring_inside(proto, path.resolve().parent)
+    return proto
+
+
 def fix_dims(proto: Any, dims: Sequence[tuple[str, int]]) -> None:
     """Put numbers in place of dynamic dimensions, in the whole graph for named ones, in the inputs for `INPUT.AXIS`."""
     numbers = dict(dims)

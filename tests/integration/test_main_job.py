@@ -60,6 +60,15 @@ def test_resume_of_a_finished_run_runs_nothing_and_says_so(orch: Orch, mnist: Pa
     assert orch.counts() == before
 
 
+def test_resume_ends_a_run_that_was_killed_after_its_last_trial(orch: Orch, mnist: Path, tmp_path: Path) -> None:
+    words = "--device", "virtual:pixel-8", "--rounds", "1", "--iterations", "20"
+    assert orch("run", mnist, cpu_plan(tmp_path), *words).code == 0
+    with sqlite3.connect(orch.home / "ledger.sqlite") as ledger:
+        ledger.execute("update run set state = 'running', ended_at = null")
+    assert "nothing is left" in orch("resume").err
+    assert [row["state"] for row in runs_of(orch)] == ["finished"]
+
+
 def counted_twice(home: Path) -> list[tuple[str, int]]:
     """Trials with more than one measured attempt, straight from the ledger."""
     with sqlite3.connect(home / "ledger.sqlite") as ledger:

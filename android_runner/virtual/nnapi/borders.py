@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from android_runner.virtual.nnapi.names import outer_names
+from android_runner.nnapi.from_onnx import used_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ def border(graph: Any, members: Sequence[int]) -> Border:
     for at, node in enumerate(graph.node):
         if at not in inside:
             read_outside.update(node.input)
-        read_outside.update(outer_names(node))
+        read_outside.update(used_below(node))
     inputs: dict[str, None] = {}
     outputs: dict[str, None] = {}
     produced: set[str] = set()
@@ -55,7 +55,7 @@ def running_order(graph: Any, groups: Sequence[Sequence[int]]) -> list[int]:
     needs: dict[int, set[int]] = {at: set() for at in unit}
     feeds: dict[int, set[int]] = {at: set() for at in unit}
     for at, node in enumerate(graph.node):
-        for name in (*node.input, *outer_names(node)):
+        for name in (*node.input, *used_below(node)):
             source = producer.get(name)
             if source is not None and source != unit[at]:
                 needs[unit[at]].add(source)

@@ -2,31 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
-
-
-def outer_names(node: Any) -> Iterator[str]:
-    """Names that the sub-graphs of a node (If, Loop, Scan) take from outside: its implicit inputs."""
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            yield from _free_names(attribute.g)
-        for graph in attribute.graphs:
-            yield from _free_names(graph)
-
-
-def _free_names(graph: Any) -> Iterator[str]:
-    own = {item.name for item in (*graph.input, *graph.initializer)}
-    own |= {sparse.values.name for sparse in graph.sparse_initializer}
-    for node in graph.node:
-        own.update(node.output)
-    for node in graph.node:
-        for name in (*node.input, *outer_names(node)):
-            if name and name not in own:
-                yield name
-    for item in graph.output:
-        if item.name not in own:
-            yield item.name
 
 
 def all_names(graph: Any) -> set[str]:

@@ -17,16 +17,15 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from android_runner.nnapi.from_onnx import OVERRIDABLE_FROM_IR, overridable_names
+from android_runner.nnapi.shapes import Types
 from android_runner.virtual.nnapi.borders import Border, border, running_order
 from android_runner.virtual.nnapi.half import HalfBody
 from android_runner.virtual.nnapi.names import Namer, all_names
 from android_runner.virtual.nnapi.wrong import WrongBody
 
 CONDITION = "virtual_nnapi_takes_it"
-_OVERRIDABLE_SINCE_IR = 4
 _CONSTANT_OF_SHAPE_SINCE = 9
-
-Types = Mapping[str, tuple[int, tuple[int, ...] | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Fused:
 
 def constants_of(model: Any) -> dict[str, Any]:
     """Initializers that nobody can override: all below IR 4, those that are no graph inputs from then on."""
-    overridable = {item.name for item in model.graph.input} if model.ir_version >= _OVERRIDABLE_SINCE_IR else set()
+    overridable = overridable_names(model)
     return {tensor.name: tensor for tensor in model.graph.initializer if tensor.name not in overridable}
 
 
@@ -141,12 +140,12 @@ class _Builder:
 
 def _add_condition(model: Any, constants: Mapping[str, Any]) -> None:
     graph = model.graph
-    if model.ir_version < _OVERRIDABLE_SINCE_IR:
+    if model.ir_version < OVERRIDABLE_FROM_IR:
         # Below, every initializer has to be listed as an input and is a constant all the same.
         kept = [item for item in graph.input if item.name not in constants]
         del graph.input[:]
         graph.input.extend(kept)
-        model.ir_version = _OVERRIDABLE_SINCE_IR
+        model.ir_version = OVERRIDABLE_FROM_IR
     graph.initializer.append(helper.make_tensor(CONDITION, TensorProto.BOOL, [], [True]))
     graph.input.append(helper.make_tensor_value_info(CONDITION, TensorProto.BOOL, []))
 

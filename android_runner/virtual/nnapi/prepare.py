@@ -25,9 +25,10 @@ from android_runner.nnapi.claim import claim
 from android_runner.nnapi.from_onnx import graph_of, node_positions
 from android_runner.nnapi.levels import LEVEL_1, chosen_devices
 from android_runner.nnapi.placement import Placement
+from android_runner.nnapi.shapes import Types
 from android_runner.ort import NnapiFlag
 from android_runner.virtual.nnapi import source, telling
-from android_runner.virtual.nnapi.partitioned import Fused, Types, build_partitioned, constants_of, tensor_bytes
+from android_runner.virtual.nnapi.partitioned import Fused, build_partitioned, constants_of, tensor_bytes
 from android_runner.virtual.nnapi.request import Request, read_request
 from android_runner.virtual.nnapi.saving import save
 
