@@ -32,6 +32,7 @@ from orchestrator.plan.order import trials_of
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.records import PhoneRecord, RunContents, RunRecord, VariantRecord
 from orchestrator.variants.claim_shelf import claim_graphs
+from orchestrator.variants.crew import Ahead
 from orchestrator.variants.numerics_shelf import known_numerics
 from orchestrator.variants.recipe import Variant
 from orchestrator.variants.shelf import Shelf
@@ -66,14 +67,17 @@ class Ready:
     command: str
 
 
-def prepared(wish: Wish, facts: Sequence[PhoneFacts], home: Home, reader: OrtVersion | None) -> Workshop:
+def prepared(
+    wish: Wish, facts: Sequence[PhoneFacts], home: Home, reader: OrtVersion | None, ahead: Ahead | None = None
+) -> Workshop:
     """The workshop for a wish on these phones: what the cells of the phone with the most cores need.
 
-    `reader` is the version of the binary that is to load the variants. Raises UsageError.
+    `reader` is the version of the binary that is to load the variants; a builder may have been started `ahead`.
+    Raises UsageError.
     """
     cores = max((one.cores for one in facts), default=8)
     least_api = min((one.api_level for one in facts), default=ANY_API)
-    return prepare(wish, wish.cells(cores, reader), home, reader, least_api)
+    return prepare(wish, wish.cells(cores, reader), home, reader, least_api, ahead)
 
 
 def begin(ready: Ready, site: Site) -> Farm:

@@ -22,6 +22,7 @@ from orchestrator.plan.cells import Cell
 from orchestrator.plan.matrix import Expansion, Target, expand
 from orchestrator.variants.calibration import calibration_for
 from orchestrator.variants.converter import Converter
+from orchestrator.variants.crew import Ahead
 from orchestrator.variants.dims import Dims, resolve_dims, unknown_dims
 from orchestrator.variants.inputs import inputs_for
 from orchestrator.variants.inspect import load_model
@@ -52,13 +53,18 @@ class Workshop:
         return self.variants[(model.digest, recipe)]
 
 
-def unreadable(wish: Wish, home: Home) -> list[Problem]:
-    """What is wrong with the models of a wish as far as their files alone tell; what is right is remembered."""
+def unreadable(wish: Wish, home: Home, ahead: Ahead | None = None) -> list[Problem]:
+    """What is wrong with the models of a wish as far as their files alone tell; what is right is remembered.
+
+    A builder is started `ahead` where a model is new: it has no variants yet.
+    """
     shelf = Shelf(home.shelf)
     problems: list[Problem] = []
     models: list[Model] = []
     for entry in wish.models:
         try:
+            if ahead is not None and not shelf.remembers(Path(entry.path)):
+                ahead.start()
             models.append(load_model(Path(entry.path), dims=entry.dims, shelf=shelf))
         except UsageError as error:
             problems += error.problems
@@ -86,7 +92,12 @@ class _Source:
 
 
 def prepare(
-    wish: Wish, cells: Sequence[Cell], home: Home, reader: OrtVersion | None = None, least_api: int = ANY_API
+    wish: Wish,
+    cells: Sequence[Cell],
+    home: Home,
+    reader: OrtVersion | None = None,
+    least_api: int = ANY_API,
+    ahead: Ahead | None = None,
 ) -> Workshop:
     """Read the models, make their inputs, build what the cells need; from the shelf where it lies there already.
 
@@ -117,7 +128,7 @@ def prepare(
         problems += unknown_dims([one.model for one in sources], typed)
     if problems:
         raise UsageError(*problems)
-    variants = _variants(sources, cells, shelf, (reader, converter))
+    variants = _variants(sources, cells, shelf, (reader, converter), ahead)
     refused: dict[Key, str] = {}
     if wish.plan.build_config:
         config = read_build_config(Path(wish.plan.build_config))
@@ -144,6 +155,7 @@ def _variants(
     cells: Sequence[Cell],
     shelf: Shelf,
     versions: tuple[OrtVersion | None, Converter],
+    ahead: Ahead | None,
 ) -> dict[tuple[str, Recipe], Variant | str]:
     """By the recipe as it was asked for, which leaves open what phones and inputs decide."""
     reader, converter = versions
@@ -159,7 +171,7 @@ def _variants(
             else:
                 asked.append((one.model.digest, recipe))
                 requests.append((one.model, one.settled(recipe), one.dims))
-    for key, built in zip(asked, build_variants(requests, shelf, converter=converter), strict=True):
+    for key, built in zip(asked, build_variants(requests, shelf, converter=converter, ahead=ahead), strict=True):
         found[key] = built if isinstance(built, Variant) else str(built)
     return found
 

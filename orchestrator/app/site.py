@@ -36,6 +36,7 @@ from orchestrator.plan.select import parse_devices
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunContents, RunState
+from orchestrator.variants.crew import Ahead
 from orchestrator.variants.kernels import read_build_config
 
 PROBE_S = 600.0
@@ -57,12 +58,12 @@ class Site:
     clock: Clock = field(default_factory=SystemClock)
 
 
-def check_on_host(wish: Wish, home: Home) -> Tool | None:
+def check_on_host(wish: Wish, home: Home, ahead: Ahead | None = None) -> Tool | None:
     """Read what a wish names, models and binary, before a phone is looked for; the binary, where one was given.
 
-    Raises UsageError with every problem.
+    A builder starts `ahead` where there will be something to build. Raises UsageError with every problem.
     """
-    problems = unreadable(wish, home)
+    problems = unreadable(wish, home, ahead)
     operators, given = None, None
     try:
         operators = custom_ops(wish.plan.custom_ops)

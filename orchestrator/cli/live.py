@@ -27,6 +27,7 @@ from orchestrator.home import Home
 from orchestrator.report.numbers import plural, span
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunState
+from orchestrator.variants.crew import Ahead
 
 ASK_ABOVE_S = 3600.0
 
@@ -50,11 +51,12 @@ def go(  # noqa: PLR0913 - the options of one command
     command: str,
 ) -> int:
     """Begin a run and follow it to its answer; the exit code."""
-    given = check_on_host(wish, home)
-    phones = chosen_phones(wish.device, home, adb_port, slots, say)
-    facts = [phone.facts for phone in phones if phone.facts is not None]
-    tool = tool_for(wish, facts, home, given)
-    workshop = prepared(wish, facts, home, tool.ort_version)
+    with Ahead() as ahead:
+        given = check_on_host(wish, home, ahead)
+        phones = chosen_phones(wish.device, home, adb_port, slots, say)
+        facts = [phone.facts for phone in phones if phone.facts is not None]
+        tool = tool_for(wish, facts, home, given)
+        workshop = prepared(wish, facts, home, tool.ort_version, ahead)
     unasked = [OnPhone(facts=one, capabilities=None) for one in facts]
     expansions = expand_all(wish, workshop, tool, unasked)
     shared = slots if all(one.virtual for one in facts) else 0

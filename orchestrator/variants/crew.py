@@ -25,13 +25,40 @@ _HUGE_PAGES = "glibc.malloc.hugetlb=1"
 """Building is a third page faults, for large blocks that live a moment; glibc before 2.35 takes no notice."""
 
 
+class Ahead:
+    """A worker that starts before its jobs are known: its imports take longer than most builds. A context manager."""
+
+    def __init__(self) -> None:
+        self._worker: _Worker | None = None
+
+    def __enter__(self) -> Ahead:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it, where nobody took it."""
+        worker = self.take()
+        if worker is not None:
+            worker.stop()
+
+    def start(self) -> None:
+        """Let it start, where none does already."""
+        if self._worker is None:
+            self._worker = _Worker(idle=False)
+            self._worker.start()
+
+    def take(self) -> _Worker | None:
+        """The worker, for whom it is to serve and who ends it; once."""
+        worker, self._worker = self._worker, None
+        return worker
+
+
 def do_jobs(
-    jobs: Mapping[str, Job], processes: int, *, idle: bool = False
+    jobs: Mapping[str, Job], processes: int, *, idle: bool = False, ahead: Ahead | None = None
 ) -> Generator[tuple[str, str | None], None, None]:
     """Each job's id, as it ends, with None or why it was not done (`worker` says what a job is); first in, first begun.
 
     Closing the iterator early ends the workers. A job whose worker can't be started or dies is not done. `idle`
-    workers only get what time nobody else wants.
+    workers only get what time nobody else wants. The first worker is the one that starts `ahead`, where one does.
     """
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     for job_id in jobs:
@@ -39,7 +66,7 @@ def do_jobs(
     done: queue.SimpleQueue[tuple[str, str | None]] = queue.SimpleQueue()
     with contextlib.ExitStack() as stack:
         for _ in range(min(processes, len(jobs))):
-            worker = _Worker(idle)
+            worker = (ahead.take() if ahead is not None else None) or _Worker(idle)
             stack.callback(worker.stop)
             threading.Thread(target=_lane, args=(worker, jobs, waiting, done), daemon=True).start()
         for _ in jobs:
@@ -70,6 +97,11 @@ class _Worker:
         self._process: subprocess.Popen[str] | None = None
         self._stopped = False
         self._words = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the worker
+
+    def start(self) -> None:
+        """Start the process now; one that can't be started is told of by the first job."""
+        with contextlib.suppress(OSError):
+            self._pipes()
 
     def ask(self, job: Job) -> str | None:
         """Have one job done: None, or why it was not. A worker that dies over it is the reason."""

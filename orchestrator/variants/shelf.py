@@ -23,7 +23,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from orchestrator.digest import digest_of
 from orchestrator.errors import StoreError, UsageError, VariantError
 from orchestrator.variants import notation
 from orchestrator.variants.converter import Converter, converter_version, installed, onnx_version
-from orchestrator.variants.crew import do_jobs
+from orchestrator.variants.crew import Ahead, Job, do_jobs
 from orchestrator.variants.dims import Dims, resolve_dims
 from orchestrator.variants.host_cpu import host_cpu
 from orchestrator.variants.inspect import Inspection, inspect_model
@@ -79,8 +79,7 @@ class Shelf:
 
     def inspect(self, path: Path, reader: OrtVersion | None = None) -> Inspection:
         """`inspect.inspect_model`, remembered by the file's path, size, times and inode. Raises UsageError, OSError."""
-        name = hashlib.sha256(os.fsencode(os.path.abspath(path))).hexdigest()
-        seen = self.root / "seen" / f"{name}.json"
+        seen = self._seen(path)
         found = self._remembered(seen, path)
         if found is None:
             started_ns = time.time_ns()
@@ -92,6 +91,14 @@ class Shelf:
         elif reader is not None:
             require_readable(found.model, reader)
         return found
+
+    def remembers(self, path: Path) -> bool:
+        """Whether `inspect` need not read the file."""
+        return self._remembered(self._seen(path), path) is not None
+
+    def _seen(self, path: Path) -> Path:
+        name = hashlib.sha256(os.fsencode(os.path.abspath(path))).hexdigest()
+        return self.root / "seen" / f"{name}.json"
 
     def _remembered(self, seen: Path, path: Path) -> Inspection | None:
         try:
@@ -191,13 +198,14 @@ def build_variants(
     on_built: Callable[[Result], None] | None = None,
     processes: int | None = None,
     converter: Converter | None = None,
+    ahead: Ahead | None = None,
 ) -> list[Result]:
     """The variant for each request, in order, or the VariantError that says why there is none.
 
     ORT format is made by `converter` (default: the installed onnxruntime). What is on the shelf is taken from it; the
     rest is built by `processes` workers (default: one a core), the same request once. Of a request's dimensions those
     count that the model has. `on_built` is called in this thread as results come, cached ones first. Ending early (an
-    exception, Ctrl-C) ends the workers.
+    exception, Ctrl-C) ends the workers. One worker may have been started `ahead`.
     """
     tell = on_built or (lambda _result: None)
     maker = converter or installed()
@@ -211,7 +219,10 @@ def build_variants(
         else:
             found[request] = variant
             tell(variant)
-    with contextlib.closing(_built(missing, shelf, processes or os.cpu_count() or 1, maker)) as outcomes:
+    jobs = _jobs(missing, shelf, maker)
+    if jobs:
+        shelf.sweep()
+    with contextlib.closing(do_jobs(jobs, processes or os.cpu_count() or 1, ahead=ahead)) as outcomes:
         for variant_id, error in outcomes:
             request = missing[variant_id]
             lost = VariantError(error or f"{request[1].name}: not on the shelf although it was just built")
@@ -245,14 +256,10 @@ def _resolved(model: Model, recipe: Recipe, dims: Dims) -> Request | VariantErro
         return VariantError(f"{recipe.name}: {error}")
 
 
-def _built(
-    missing: Mapping[str, Request], shelf: Shelf, processes: int, converter: Converter
-) -> Generator[tuple[str, str | None], None, None]:
-    """Have workers build, the largest models first, so that no core waits long for the other at the end."""
-    if missing:
-        shelf.sweep()
+def _jobs(missing: Mapping[str, Request], shelf: Shelf, converter: Converter) -> dict[str, Job]:
+    """What workers build, the largest models first, so that no core waits long for the other at the end."""
     order = sorted(missing, key=lambda item: -missing[item][0].size_bytes)
-    jobs = {
+    return {
         variant_id: {
             "shelf": os.fspath(shelf.root.absolute()),
             "path": os.fspath(model.path.absolute()),
@@ -265,7 +272,6 @@ def _built(
         for variant_id in order
         for model, recipe, dims in (missing[variant_id],)
     }
-    return do_jobs(jobs, processes)
 
 
 def _stamps(path: Path, external: tuple[str, ...] | list[str]) -> list[list[int]]:

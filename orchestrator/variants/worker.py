@@ -27,6 +27,9 @@ def main() -> None:
     """Serve jobs until stdin ends. What onnxruntime prints goes to stderr, answers alone to stdout."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    import onnx  # noqa: F401, PLC0415 - every job needs both; here they load while the first is being decided
+
+    runtime()
     serve(sys.stdin, answers)
 
 

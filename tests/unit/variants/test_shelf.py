@@ -17,6 +17,7 @@ import pytest
 from android_runner.ort import ModelFormat, OptimizationLevel, OptimizationStyle, TargetPlatform
 from orchestrator.errors import StoreError, VariantError
 from orchestrator.variants import notation
+from orchestrator.variants.crew import Ahead
 from orchestrator.variants.host_cpu import host_cpu
 from orchestrator.variants.inspect import load_model
 from orchestrator.variants.recipe import Model, Recipe, Variant
@@ -298,3 +299,25 @@ def test_an_amd64_variant_is_one_for_each_kind_of_host(tmp_path: Path) -> None:
         platform: variant_id_of(source, replace(BASIC, platform=platform), ()) for platform in (None, *TargetPlatform)
     }
     assert len(set(ids.values())) == 3
+
+
+def children() -> set[str]:
+    """Processes that a thread of this one has started and that are not gone."""
+    return {pid for file in Path("/proc/self/task").glob("*/children") for pid in file.read_text().split()}
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc, to see child processes")
+def test_a_worker_started_ahead_builds_and_one_that_nobody_took_is_ended(shelf: Shelf, net: Path) -> None:
+    before = children()
+    with Ahead() as ahead:
+        ahead.start()
+        ahead.start()
+        (started,) = children() - before
+        request = load_model(net), BASIC, ()
+        serving: list[set[str]] = []
+        built(build_variants([request], shelf, on_built=lambda _: serving.append(children() - before), ahead=ahead))
+        assert serving in ([{started}], [set()])  # it is ended when nothing is left to build
+    with Ahead() as ahead:
+        ahead.start()
+        assert len(children() - before) == 1
+    assert children() == before
