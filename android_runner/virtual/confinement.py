@@ -17,7 +17,7 @@ from pathlib import Path
 
 from android_runner.virtual.host_tools import library_folders, system_tool
 from android_runner.virtual.processes import identify
-from android_runner.virtual.root_tree import DEVICES, OVERLAYS
+from android_runner.virtual.root_tree import CPUFREQ, DEVICES, OVERLAYS
 
 _SHELL_UID = 2000
 _SETUP_TIMEOUT_S = 20.0
@@ -57,16 +57,19 @@ class Namespace:
         await self._process.wait()
 
 
-async def make_namespace(phone_dir: Path, slots_dir: Path, lent: Sequence[tuple[Path, str]] = ()) -> Namespace:
+async def make_namespace(
+    phone_dir: Path, slots_dir: Path, lent: Sequence[tuple[Path, str]] = (), *, rooted: bool = False
+) -> Namespace:
     """Set up the phone's namespaces; raise `NoNamespaces`.
 
-    `lent` are more folders of the host and where below the phone's root they go, to be read only.
+    `lent` are more folders of the host and where below the phone's root they go, to be read only. `rooted`: the clocks
+    can be set by who may (the modes of the files say who).
     """
     unshare = system_tool("unshare")
     if unshare is None or system_tool("nsenter") is None or system_tool("pivot_root") is None:
         raise NoNamespaces("util-linux's unshare, nsenter or pivot_root is not installed")
     script = phone_dir / "namespace.sh"
-    script.write_text(setup_script(phone_dir, slots_dir, lent), encoding="utf-8")
+    script.write_text(setup_script(phone_dir, slots_dir, lent, rooted=rooted), encoding="utf-8")
     process = await asyncio.create_subprocess_exec(
         unshare, "-U", "-m", "-p", "-i", "-u", "-n", "-f", f"--map-user={_SHELL_UID}", f"--map-group={_SHELL_UID}",
         "--keep-caps", "/bin/sh", str(script),
@@ -89,7 +92,9 @@ async def make_namespace(phone_dir: Path, slots_dir: Path, lent: Sequence[tuple[
     raise NoNamespaces(" ".join(reason.split())[:300] or "unshare failed without a word")
 
 
-def setup_script(phone_dir: Path, slots_dir: Path, lent: Sequence[tuple[Path, str]] = ()) -> str:
+def setup_script(
+    phone_dir: Path, slots_dir: Path, lent: Sequence[tuple[Path, str]] = (), *, rooted: bool = False
+) -> str:
     """The shell text that turns fresh namespaces into the phone; its last command is init.
 
     Pure but for a look at which folders the host has. The order matters: what is to stay writable is bound before the
@@ -100,6 +105,7 @@ def setup_script(phone_dir: Path, slots_dir: Path, lent: Sequence[tuple[Path, st
     for name in ("data", "storage", "dev"):
         lines.append(_bind(root / name, root / name, _BIND))
     lines.append(_bind(root / "sys", root / "sys", f"ro,{_BIND}"))
+    lines += [_bind(root / CPUFREQ, root / CPUFREQ, f"rw,{_BIND}")] if rooted else []
     lines.append(_bind(Path("/usr"), root / "usr", f"ro,{_BIND}"))
     lines += [
         _bind(folder, root / folder.relative_to("/"), f"ro,{_BIND}")

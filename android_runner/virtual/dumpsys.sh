@@ -1,4 +1,5 @@
-# dumpsys battery | thermalservice: the state that lies in /sys, in the services' words.
+# dumpsys battery | thermalservice: the state that lies in /sys, in the services' words; power: whether it is awake;
+# deviceidle [enabled|enable|disable [deep|light|all]]: doze, which is on again after a boot.
 r="${ORCH_ROOT-}"
 b="$r/sys/class/power_supply/battery"
 
@@ -61,11 +62,42 @@ thermalservice() {
     zones
 }
 
+power() {
+    one "$r/dev/orch/wakefulness"
+    echo "POWER MANAGER (dumpsys power)"
+    echo
+    echo "Power Manager State:"
+    echo "  mWakefulness=$v"
+}
+
+doze() { # [deep|light] as `dumpsys deviceidle` says it
+    one "$r/dev/orch/doze_$1"
+    if [ "$v" = 1 ]; then echo true; else echo false; fi
+}
+
+switch_doze() { # 0|1 disabled|enabled [deep|light|all]
+    case ${3-all} in deep | all) echo "$1" >"$r/dev/orch/doze_deep"; echo "Deep idle mode $2" ;; esac
+    case ${3-all} in light | all) echo "$1" >"$r/dev/orch/doze_light"; echo "Light idle mode $2" ;; esac
+}
+
+deviceidle() {
+    case ${1-} in
+    enabled)
+        deep=$(doze deep) light=$(doze light)
+        case ${2-all},$deep,$light in deep,true,* | light,*,true | all,true,true) echo 1 ;; *) echo 0 ;; esac ;;
+    enable) switch_doze 1 enabled ${2-} ;;
+    disable) switch_doze 0 disabled ${2-} ;;
+    *) echo "  mLightEnabled=$(doze light)  mDeepEnabled=$(doze deep)"; echo "  mState=ACTIVE mLightState=ACTIVE" ;;
+    esac
+}
+
 one "$r/dev/__properties__/ro.build.version.sdk"; api=$v
 case ${1-} in
+power) power ;;
+deviceidle) shift; deviceidle "$@" ;;
 battery) battery ;;
 thermalservice) if [ "$api" -ge 29 ]; then thermalservice; else echo "Can't find service: $1" >&2; fi ;;
--l) echo "Currently running services:"; echo "  battery"; if [ "$api" -ge 29 ]; then echo "  thermalservice"; fi ;;
+-l) echo "Currently running services:"; for s in battery deviceidle power; do echo "  $s"; done; if [ "$api" -ge 29 ]; then echo "  thermalservice"; fi ;;
 '') battery; if [ "$api" -ge 29 ]; then thermalservice; fi ;;
 *) echo "Can't find service: $1" >&2 ;;
 esac

@@ -16,6 +16,27 @@ _CPU = "sys/devices/system/cpu"
 _THERMAL = "sys/class/thermal"
 THERMAL_STATUS = "dev/orch/thermal_status"
 BOOT_ID = "proc/sys/kernel/random/boot_id"
+WAKEFULNESS = "dev/orch/wakefulness"
+DOZE = ("dev/orch/doze_deep", "dev/orch/doze_light")
+FACTORY_SETTINGS: Mapping[str, Mapping[str, str]] = {
+    "global": {
+        "adb_enabled": "1",
+        "airplane_mode_on": "0",
+        "development_settings_enabled": "1",
+        "device_provisioned": "1",
+        "low_power": "0",
+        "stay_on_while_plugged_in": "0",
+        "wifi_on": "1",
+    },
+    "system": {
+        "accelerometer_rotation": "1",
+        "screen_brightness": "102",
+        "screen_brightness_mode": "1",
+        "screen_off_timeout": "60000",
+    },
+    "secure": {},
+}
+"""Settings by namespace, as a phone with USB debugging on has them; from AOSP's SettingsProvider `defaults.xml`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +132,8 @@ def state_files(profile: DeviceProfile, boot_id: str) -> dict[str, str]:
         **dict(_zones(profile.zones_c)),
         "sys/fs/selinux/enforce": "1" if profile.selinux == "Enforcing" else "0",
         THERMAL_STATUS: f"{profile.thermal_status}\n",
+        WAKEFULNESS: "Awake\n",
+        **dict.fromkeys(DOZE, "1\n"),
     }
 
 

@@ -165,7 +165,8 @@ class Phone:
 
     async def _make_namespace(self) -> Namespace:
         preparing = self._tools.preparing
-        return await make_namespace(self.dir, self._places.slots, preparing.mounts() if preparing is not None else ())
+        lent = preparing.mounts() if preparing is not None else ()
+        return await make_namespace(self.dir, self._places.slots, lent, rooted=self.spec.profile.rooted)
 
     async def _end_processes(self) -> None:
         if self._namespace is not None:

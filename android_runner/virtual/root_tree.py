@@ -5,12 +5,19 @@ from __future__ import annotations
 import importlib.resources
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from android_runner.profile import DeviceProfile
 from android_runner.virtual.host_tools import HostTools, android_tools, library_folders
-from android_runner.virtual.identity import BOOT_ID, Standing, properties, state_files, state_links
+from android_runner.virtual.identity import (
+    BOOT_ID,
+    FACTORY_SETTINGS,
+    Standing,
+    properties,
+    state_files,
+    state_links,
+)
 from android_runner.virtual.platform_file import PLATFORM_FILE, platform_text
 from android_runner.virtual.slots import write_launcher
 
@@ -20,13 +27,15 @@ DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 OVERLAYS = ("proc/cpuinfo", "proc/meminfo", BOOT_ID)
 """What a confined phone shows in place of its own kernel's file; the sources lie in `boot/` beside the root."""
 
-_SCRIPTS = ("getprop", "setprop", "dumpsys", "settings", "log", "logcat", "reboot", "getenforce")
+_SCRIPTS = ("getprop", "setprop", "dumpsys", "settings", "cmd", "input", "log", "logcat", "reboot", "getenforce")
 _FOLDERS = (
     "data/local/tmp", "data/system", "storage/emulated/0", "system/bin", "system/xbin", "vendor/bin", "dev/orch",
     "data/vendor/nnapi-cache", "vendor/etc", PROPERTY_DIR, "proc/sys/kernel/random", "sys", "etc", "usr", "tmp", ".old",
     "mnt/orch-slots",
-    "data/system/settings/global", "data/system/settings/system", "data/system/settings/secure",
 )  # fmt: skip
+CPUFREQ = "sys/devices/system/cpu/cpufreq"
+_FOR_ROOT = ("scaling_min_freq", "scaling_max_freq", "scaling_governor")
+"""What root may write there, and the shell user may not."""
 _PASSED_PROC = ("uptime", "loadavg", "stat", "version", "self", "mounts", "filesystems")
 
 
@@ -47,6 +56,8 @@ class RootTree:
                 (self.root / closed).chmod(0o751)
         for name in _FOLDERS:
             (self.root / name).mkdir(parents=True, exist_ok=True)
+        for space, content in FACTORY_SETTINGS.items():
+            _settings(self.root / "data/system/settings" / space, content)
         _link(self.root / "sdcard", "/storage/emulated/0")
         self._build_tools(confined=confined)
         write_launcher(self.root, "/mnt/orch-slots" if confined else str(slots_dir))
@@ -65,8 +76,13 @@ class RootTree:
     def boot(self, boot_id: str) -> None:
         """Write what a boot sets: clocks, battery and heat as the profile has them, a new boot id."""
         (self.root / REBOOT_REQUEST).unlink(missing_ok=True)
+        clocks = [path for name in _FOR_ROOT for path in (self.root / CPUFREQ).glob(f"*/{name}")]
+        for path in clocks:
+            path.chmod(0o644)
         for name, text in state_files(self._profile, boot_id).items():
             _write(self.root / name, text)
+        for path in (self.root / CPUFREQ).glob("*/*"):
+            path.chmod(0o444 if path.name in _FOR_ROOT else 0o644)
         for name, target in state_links(self._profile).items():
             _link(self.root / name, target)
         for name in OVERLAYS:
@@ -149,6 +165,14 @@ def _toybox_wrapper(toybox: str, missing: set[str]) -> str:
         return f'exec {toybox} "$@"\n'
     names = " | ".join(sorted(missing))
     return f'case ${{1-}} in {names}) echo "toybox: Unknown command $1" >&2; exit 127 ;; esac\nexec {toybox} "$@"\n'
+
+
+def _settings(folder: Path, content: Mapping[str, str]) -> None:
+    """A phone's settings as it left the factory, where it has none yet: what was changed since stays."""
+    if not folder.is_dir():
+        folder.mkdir(parents=True)
+        for key, value in content.items():
+            _write(folder / key, f"{value}\n")
 
 
 def _link(path: Path, target: str) -> None:

@@ -68,13 +68,46 @@ def test_every_shell_gives_the_same_answers(tree: _Tree) -> None:
     heat = tree.run("dumpsys thermalservice")[1]
     assert heat.count("mValue=30.5, mType=3, mName=skin, mStatus=0") == 2
     assert tree.run("dumpsys nothing")[1:] == ("", "Can't find service: nothing\n")
-    assert tree.run("settings put system a.b 'x y'; settings list system") == (0, "a.b=x y\n", "")
+    assert tree.run("settings put secure a.b 'x y'; settings list secure") == (0, "a.b=x y\n", "")
     assert tree.run("settings get nowhere a")[0] == 255
     assert tree.run("settings get global ../../log")[0] == 255
     assert tree.run("getenforce")[1] == "Enforcing\n"
     assert tree.run("log -t tag one two; logcat -d")[1].splitlines()[1].endswith("I tag: one two")
     assert tree.run("setprop ro.x 1")[0] == 1
     assert tree.run("setprop debug.x 1; getprop debug.x")[1] == "1\n"
+    assert tree.run("input keyevent 223; dumpsys power")[1].endswith("mWakefulness=Asleep\n")
+    assert tree.run("input keyevent KEYCODE_POWER; dumpsys power")[1].endswith("mWakefulness=Awake\n")
+    assert tree.run("input tap 1 1")[0] == 255
+    doze = "dumpsys deviceidle disable deep; for d in '' deep light; do cmd deviceidle enabled $d; done"
+    assert tree.run(doze)[1].splitlines() == ["Deep idle mode disabled", "0", "0", "1"]
+    airplane = "cmd connectivity airplane-mode"
+    assert tree.run(f"{airplane}; {airplane} enable; {airplane}; settings get global airplane_mode_on") == (
+        0,
+        "disabled\nenabled\n1\n",
+        "",
+    )
+    assert tree.run("cmd nothing")[0] == 20
+
+
+def test_airplane_mode_has_no_command_before_android_11(tmp_path: Path) -> None:
+    tree = _Tree(tmp_path, "galaxy-a51", "/bin/sh", toybox=False)
+    assert tree.run("cmd connectivity airplane-mode")[:2] == (255, "")
+
+
+def test_settings_outlive_a_boot_and_clocks_do_not(tmp_path: Path) -> None:
+    tree = _Tree(tmp_path, "pixel-6-rooted", "/bin/sh", toybox=False)
+    tree.run("settings delete system screen_brightness; dumpsys deviceidle disable; input keyevent 223")
+    clock = tree.root / "sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq"
+    assert clock.stat().st_mode & 0o222 == 0, "only root may set it"
+    clock.chmod(0o644)
+    clock.write_text("1\n")
+    again = RootTree(tmp_path, load_profile("pixel-6-rooted"), find_host_tools())
+    again.build(_STANDING, tmp_path / "slots")
+    again.boot("0-1-3")
+    assert clock.read_text() == "1803000\n"
+    assert clock.stat().st_mode & 0o222 == 0
+    assert tree.run("settings get system screen_brightness; dumpsys deviceidle enabled")[1] == "null\n1\n"
+    assert tree.run("dumpsys power")[1].endswith("mWakefulness=Awake\n")
 
 
 LOG = (
