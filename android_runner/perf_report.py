@@ -22,9 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from android_runner.errors import ReportUnreadable
+from android_runner.warm_up import warm_up
 
 Latencies: TypeAlias = npt.NDArray[np.float64]
-"""Shape (iterations,), seconds, in the order in which they ran, warm-up excluded."""
+"""Shape (iterations,), seconds, in the order in which they ran, without the one run that perf_test does not count."""
 
 MAX_STDOUT_BYTES = 64 * 1024 * 1024
 MAX_LINE_CHARS = 4096
@@ -69,13 +70,16 @@ class PerfReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatencyFigures:
-    """What one process measured; seconds, warm-up excluded.
+    """What one process measured; seconds. Of `iterations` the first `warm_up_dropped` are in no other figure here.
 
+    `flat` says whether the running median settled (`android_runner.warm_up`); None where there were too few to tell.
     Percentiles are linear interpolations between order statistics: numpy's default method, Hyndman and Fan's type 7
     (for n sorted values the q-quantile lies at position q*(n-1), counted from 0). They are ours, never those printed.
     """
 
     iterations: int
+    warm_up_dropped: int
+    flat: bool | None
     p50_s: float
     p90_s: float
     p95_s: float
@@ -254,7 +258,8 @@ def iteration_lines(stdout: bytes) -> Latencies:
 
 
 def figures(report: PerfReport, latencies: Latencies) -> LatencyFigures:
-    """What the process measured, from its single latencies; `report` adds what they don't tell and must agree.
+    """What the process measured, from its single latencies without their warm-up; `report` adds what they don't tell
+    and must agree with all of them.
 
     Raises `ReportUnreadable` when there are none, their number or mean is not the printed one, or the clock of the
     phone could not resolve them (a median of 0).
@@ -267,18 +272,22 @@ def figures(report: PerfReport, latencies: Latencies) -> LatencyFigures:
     mean_s = float(latencies.mean())
     if report.mean_s is not None and not math.isclose(mean_s, report.mean_s, rel_tol=MEAN_TOLERANCE, abs_tol=1e-9):
         raise ReportUnreadable(f"single latencies have the mean {mean_s:.6g} s, stdout says {report.mean_s:.6g} s")
-    p50_s, p90_s, p95_s, p99_s = (float(value) for value in np.quantile(latencies, (0.50, 0.90, 0.95, 0.99)))
+    warm = warm_up(latencies)
+    settled = latencies[warm.dropped :]
+    p50_s, p90_s, p95_s, p99_s = (float(value) for value in np.quantile(settled, (0.50, 0.90, 0.95, 0.99)))
     if p50_s <= 0.0:
         raise ReportUnreadable("the median latency is 0: the phone's clock does not resolve this model")
     return LatencyFigures(
         iterations=count,
+        warm_up_dropped=warm.dropped,
+        flat=warm.flat,
         p50_s=p50_s,
         p90_s=p90_s,
         p95_s=p95_s,
         p99_s=p99_s,
-        min_s=float(latencies.min()),
-        max_s=float(latencies.max()),
-        mean_s=mean_s,
+        min_s=float(settled.min()),
+        max_s=float(settled.max()),
+        mean_s=float(settled.mean()),
         session_creation_s=report.session_creation_s,
         first_inference_s=report.first_inference_s,
         peak_working_set_bytes=report.peak_working_set_bytes,

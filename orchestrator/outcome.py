@@ -19,8 +19,9 @@ class SkipReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What one process measured; latencies in seconds over its iterations, warm-up excluded.
+    """What one process measured; latencies in seconds over its iterations, but for the first `warm_up_dropped`.
 
+    `flat`: whether the running median settled; None where nobody could tell, or nobody looked (ledgers of old).
     Percentiles are linear interpolations between order statistics (numpy's default, Hyndman and Fan type 7). None
     where the binary's dialect does not tell.
     """
@@ -36,6 +37,8 @@ class Figures:
     session_creation_s: float | None
     first_inference_s: float | None
     peak_working_set_bytes: int | None
+    warm_up_dropped: int = 0
+    flat: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,8 @@ class PhoneSource:
     nnapi: NnapiAnswer | None
     refused: Mapping[str, str] = field(default_factory=dict)
     """By variant id why it is out of tolerance: its cases are measured, and answer nothing."""
+    first_stage: int | None = None
+    """How many rounds decided the number of rounds; None where it was fixed."""
     checks: Mapping[str, CaseCheck] = field(default_factory=dict)
     """By case id what was found of its outputs on this phone."""
 
@@ -52,8 +54,8 @@ def out_of_tolerance(variants: Sequence[Row]) -> dict[str, str]:
 
 
 def rounds_of(cell: Cell) -> dict[int, float]:
-    """The p50 of each valid round, in seconds."""
-    return {at: value for at, row in cell.measured.items() if (value := number(row, "p50_s")) is not None}
+    """The p50 of each valid round in seconds, in the order of the rounds."""
+    return {at: value for at, row in sorted(cell.measured.items()) if (value := number(row, "p50_s")) is not None}
 
 
 def twin_difference(main: Cell, twin: Cell) -> TwinDifference | None:
@@ -76,15 +78,17 @@ def phone_answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
     thin = sorted((cell for cell in own if 0 < len(cell.measured) < stats.MIN_ROUNDS), key=_p50_s)
     empty = [cell for cell in own if not cell.measured]
     all_rounds = [rounds_of(cell) for cell in ranked]
-    places = stats.ranks(all_rounds)
+    first = source.first_stage
+    places = stats.ranks(all_rounds, first=first)
     base, note = _baseline(ranked, own, source.default_dropped)
     base_s = rounds_of(ranked[base]) if base is not None else None
     rows = [
-        _row(cell, rank, base_s if at != base else None)
+        _row(cell, rank, _Beside(base_s if at != base else None, _others(all_rounds, at, base), first))
         for at, (cell, rank) in enumerate(zip(ranked, places, strict=True))
     ]
     any_ranked = bool(rows)
-    rows += [_row(cell, None, base_s, wrong.get(cell.case, "")) for cell in (*refused, *thin, *empty)]
+    beside = _Beside(base_s, [base_s] if base_s is not None else [], first)
+    rows += [_row(cell, None, beside, wrong.get(cell.case, "")) for cell in (*refused, *thin, *empty)]
     rows = [replace(row, check=source.checks.get(row.case)) for row in rows]
     facts = source.facts
     return PhoneAnswer(
@@ -102,7 +106,7 @@ def phone_answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
         baseline=ranked[base].row if base is not None else "",
         baseline_note=note,
         rows=tuple(rows),
-        resolves=stats.resolvable_difference(all_rounds),
+        resolves=stats.resolvable_difference(all_rounds, first=first),
         twins=source.twins,
         nnapi=_in_order(source.nnapi, rows),
     )
@@ -129,10 +133,26 @@ def _median(cell: Cell, key: str) -> float | None:
     return statistics.median(values) if values else None
 
 
-def _row(cell: Cell, rank: stats.Rank | None, base_s: stats.Rounds | None, wrong: str = "") -> SettingRow:
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """What a row is held against: the baseline, None for itself; the rows it is to be told from."""
+
+    base_s: stats.Rounds | None
+    others_s: Sequence[stats.Rounds]
+    first_stage: int | None
+
+
+def _others(all_rounds: Sequence[stats.Rounds], at: int, base: int | None) -> list[stats.Rounds]:
+    """What a ranked row is to be told from: the baseline; of the baseline, or without one, all other rows."""
+    if base is not None and at != base:
+        return [all_rounds[base]]
+    return [rounds for index, rounds in enumerate(all_rounds) if index != at]
+
+
+def _row(cell: Cell, rank: stats.Rank | None, beside: _Beside, wrong: str = "") -> SettingRow:
     """A cell as a row; `wrong` is why its figure counts for nothing."""
-    rounds = rounds_of(cell)
-    figure = stats.case_figure(list(rounds.values())) if rounds else None
+    rounds, first, base_s = rounds_of(cell), beside.first_stage, beside.base_s
+    figure = stats.case_figure(list(rounds.values()), first=first) if rounds else None
     if figure is None:
         reason = why_not_measured(cell.trials)
     elif wrong:
@@ -159,10 +179,18 @@ def _row(cell: Cell, rank: stats.Rank | None, base_s: stats.Rounds | None, wrong
         n=figure.n if figure else 0,
         rounds=len(cell.trials),
         iterations=min(iterations) if iterations else None,
-        vs_default=stats.speed_ratio(base_s, rounds) if base_s is not None else None,
-        marks=marks_of(cell.trials, cell.attempts) if figure else (),
+        vs_default=stats.speed_ratio(base_s, rounds, first=first) if base_s is not None else None,
+        resolves=stats.row_resolves(rounds, beside.others_s, first=first),
+        marks=(*marks_of(cell.trials, cell.attempts), *_doubts(cell, figure.p50_s)) if figure else (),
         reason=reason,
     )
+
+
+def _doubts(cell: Cell, p50_s: float) -> list[str]:
+    """What the process itself gives to doubt: it never got warm, or the tool cannot measure anything so short."""
+    never_flat = sum(row.get("flat") is not None and not flag(row, "flat") for row in cell.measured.values())
+    doubts = [f"{never_flat} never flat"] if never_flat else []
+    return [*doubts, "at the floor of the tool"] if p50_s < stats.FLOOR_S else doubts
 
 
 def _baseline(ranked: Sequence[Cell], own: Sequence[Cell], dropped: str) -> tuple[int | None, str]:

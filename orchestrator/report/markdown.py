@@ -18,7 +18,7 @@ from orchestrator.report.nnapi_text import (
     prediction_name,
     share_words,
 )
-from orchestrator.report.numbers import NOTHING, decimals_for, ms, ratio, size, span
+from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, ratio, size, span
 from orchestrator.report.sentence import how_sure
 from orchestrator.report.stats import Sureness
 from orchestrator.report.summary import ModelSummary, PhoneAnswer, RunSummary, SettingRow
@@ -166,13 +166,25 @@ def _phone(phone: PhoneAnswer, model: str) -> list[str]:
         return [*lines, _paragraph(phone.verdict.reason), ""]
     decimals = decimals_for(row.p50_s for row in phone.rows)
     checked = any(row.check is not None for row in phone.rows)
-    heads = ["#", "setting", "p50 ms", "±95%", "p90", "vs default", "session ms", "n", "iterations", "remarks"]
+    heads = [
+        "#",
+        "setting",
+        "p50 ms",
+        "±95%",
+        "resolves",
+        "p90",
+        "vs default",
+        "session ms",
+        "n",
+        "iterations",
+        "remarks",
+    ]
     rows = [list(_cells(row, phone, decimals)) for row in phone.rows]
     if checked:
         heads.insert(-1, "computes")
         for cells, row in zip(rows, phone.rows, strict=True):
             cells.insert(-1, _computes(row))
-    lines += table(heads, rows, numbers=(2, 3, 4, 5, 6, 7, 8))
+    lines += table(heads, rows, numbers=(2, 3, 4, 5, 6, 7, 8, 9))
     for words in (footer_words(phone, model), CHECK_NOTE if checked else ""):
         lines += [_paragraph(words), ""] if words else []
     return lines + (nnapi_section(phone.nnapi) if phone.nnapi else [])
@@ -196,6 +208,7 @@ def _cells(row: SettingRow, phone: PhoneAnswer, decimals: int) -> tuple[str, ...
         setting_name(row),
         ms(row.p50_s, decimals),
         ms(row.half_width_s, decimals),
+        NOTHING if row.resolves is None else percent(row.resolves),
         ms(row.p90_s, decimals),
         versus,
         ms(row.session_creation_s, 1),

@@ -47,6 +47,8 @@ class ShownAttempt:
     p50_s: float | None
     p90_s: float | None
     iterations: int | None
+    warm_up_dropped: int | None
+    flat: bool | None
     exit_code: int | None
     slot_wait_s: float | None
     adopted: bool
@@ -181,7 +183,7 @@ def _shown(place: _Place, attempts: tuple[ShownAttempt, ...]) -> ShownRow:
         twin_of=cell.twin_of,
         virtual=place.answer.virtual,
         p50_s=figure.p50_s if figure else None,
-        half_width_s=figure.half_width_s if figure else None,
+        half_width_s=setting.half_width_s if setting else figure.half_width_s if figure else None,
         n=len(rounds),
         rounds=len(cell.trials),
         reason=setting.reason if setting else "",
@@ -204,6 +206,8 @@ def _attempt(row: Row, read_evidence: ReadEvidence) -> ShownAttempt:
         p50_s=number(row, "p50_s"),
         p90_s=number(row, "p90_s"),
         iterations=whole(row, "iterations"),
+        warm_up_dropped=whole(row, "warm_up_dropped"),
+        flat=None if row.get("flat") is None else source.flag(row, "flat"),
         exit_code=whole(row, "exit_code"),
         slot_wait_s=number(row, "slot_wait_s"),
         adopted=source.flag(row, "adopted"),

@@ -71,7 +71,7 @@ def _attempt(attempt: ShownAttempt, decimals: int, width: int) -> list[Line]:
     if attempt.outcome == "measured":
         timed = attempt.p50_s is not None
         figures = f"p50 {ms(attempt.p50_s, decimals)} ms, p90 {ms(attempt.p90_s, decimals)} ms" if timed else ""
-        words = joined(["measured", figures, f"{attempt.iterations} iterations" if attempt.iterations else ""], ", ")
+        words = joined(["measured", figures, _iterations(attempt)], ", ")
     else:
         words = joined(
             [attempt.outcome, kind_word(attempt.kind) if attempt.kind else "", " ".join(attempt.message.split())], ": "
@@ -94,6 +94,16 @@ def _attempt(attempt: ShownAttempt, decimals: int, width: int) -> list[Line]:
     for text in attempt.stderr:
         lines += paragraph(f"stderr: {text}", width, indent=2, hang=2) if first_line(text) else []
     return lines
+
+
+def _iterations(attempt: ShownAttempt) -> str:
+    """`58 iterations, 3 of them warm-up`, and whether they ever settled."""
+    if not attempt.iterations:
+        return ""
+    warm = f"{attempt.warm_up_dropped} of them warm-up" if attempt.warm_up_dropped else ""
+    return joined(
+        [f"{attempt.iterations} iterations", warm, "never flat: suspect" if attempt.flat is False else ""], ", "
+    )
 
 
 def _which(attempt: ShownAttempt) -> str:

@@ -1,9 +1,11 @@
 """Pure: what rounds say. Figure and interval of a case, ratio of two, ranks, verdict.
 
 The unit is the round, one process. Iterations inside one process are correlated, so they are never pooled: a thousand
-iterations of one process say nothing about the next process. Every interval here is Student's t, 95 %, two-sided, over
-the logarithms of the rounds' p50s (or of their ratios), and needs three rounds. Latencies are skewed to the right and
-compared by ratio, which is what the logarithm makes of them. Intervals are not corrected for the number of rows.
+iterations of one process say nothing about the next process. Every interval here is of `orchestrator.measure.interval`,
+95 %, two-sided, over the logarithms of the rounds' p50s (or of their ratios), and needs three rounds. Latencies are
+skewed to the right and compared by ratio, which is what the logarithm makes of them. Intervals are not corrected for
+the number of rows. Where a run chose its number of rounds by what it saw, `first` is how many decided it (Stein's two
+stages); None where the number was fixed (Student's t).
 """
 
 from __future__ import annotations
@@ -14,9 +16,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-CONFIDENCE = 0.95
-MIN_ROUNDS = 3
-"""Fewer valid rounds than this have no interval and no rank."""
+from orchestrator.measure.interval import CONFIDENCE, MIN_ROUNDS, Interval, difference, interval
+
+__all__ = ["CONFIDENCE", "MIN_ROUNDS"]
+
+FLOOR_S = 50e-6
+"""Below this the loop of perf_test and the phone's clock are a good part of what is measured."""
 
 _SAME = 1e-9
 """Two logarithms nearer than this are equal: it is the noise of the arithmetic, not of a phone."""
@@ -50,7 +55,8 @@ class Ratio:
     """How many times as fast one case is as another (2.0: half the latency); no unit.
 
     `paired` by round with `n` common rounds; else the two cases' own rounds were compared, of which the one with fewer
-    has `n`. `low` and `high` are None where one of them has fewer than `MIN_ROUNDS`.
+    has `n`. `low` and `high` are None where one of them has fewer than `MIN_ROUNDS`. `resolves` is the half-width of
+    the interval as a fraction: of true differences as large as this, half would have come out as a tie.
     """
 
     value: float
@@ -58,6 +64,7 @@ class Ratio:
     high: float | None
     n: int
     paired: bool = True
+    resolves: float | None = None
 
     @property
     def half_width(self) -> float | None:
@@ -102,57 +109,25 @@ class Verdict:
     reason: str = ""
 
 
-def t_quantile(freedom: float) -> float:
-    """The two-sided 95 % quantile of Student's t with `freedom` > 0 degrees of freedom."""
-    from scipy.special import stdtrit  # noqa: PLC0415 - heavy, and only a report needs it
-
-    return float(stdtrit(freedom, 0.5 + CONFIDENCE / 2))
-
-
-def _mean_and_variance(logs: Sequence[float]) -> tuple[float, float]:
-    """Mean, and the variance of the mean, of at least `MIN_ROUNDS` values."""
-    n = len(logs)
-    if n < MIN_ROUNDS:
-        raise ValueError(f"an interval needs {MIN_ROUNDS} rounds, not {n}")
-    centre = math.fsum(logs) / n
-    return centre, math.fsum((value - centre) ** 2 for value in logs) / (n - 1) / n
-
-
-def log_interval(logs: Sequence[float]) -> tuple[float, float, float]:
-    """Mean of `logs` and both ends of its 95 % interval; needs `MIN_ROUNDS` values."""
-    centre, variance = _mean_and_variance(logs)
-    half = t_quantile(len(logs) - 1) * math.sqrt(variance)
-    return centre, centre - half, centre + half
-
-
-def log_difference(first: Sequence[float], second: Sequence[float]) -> tuple[float, float, float]:
-    """Mean of `first` less that of `second` and both ends of its 95 % interval, unpaired (Welch's t)."""
-    (centre_1, variance_1), (centre_2, variance_2) = _mean_and_variance(first), _mean_and_variance(second)
-    centre, variance = centre_1 - centre_2, variance_1 + variance_2
-    parts = variance_1**2 / (len(first) - 1) + variance_2**2 / (len(second) - 1)
-    half = t_quantile(variance**2 / parts) * math.sqrt(variance) if parts > 0 else 0.0
-    return centre, centre - half, centre + half
-
-
 def _exp(value: float) -> float:
     """`exp` that stays a finite number above 0, whatever figures a phone sends."""
     return math.exp(min(max(value, -700.0), 700.0))
 
 
-def case_figure(p50s_s: Sequence[float]) -> CaseFigure:
-    """The figure of a case from its rounds' p50s in seconds: at least one, each above 0.
+def case_figure(p50s_s: Sequence[float], *, first: int | None = None) -> CaseFigure:
+    """The figure of a case from its rounds' p50s in seconds, in the order of the rounds: at least one, each above 0.
 
-    The interval is `exp` of Student's t on their logarithms: it covers the geometric mean of the p50 over processes,
-    which is its median where the logarithms are symmetric.
+    The interval is `exp` of that on their logarithms: it covers the geometric mean of the p50 over processes, which is
+    its median where the logarithms are symmetric.
     """
     p50_s = statistics.median(p50s_s)
     if len(p50s_s) < MIN_ROUNDS:
         return CaseFigure(p50_s=p50_s, low_s=None, high_s=None, n=len(p50s_s))
-    _, low, high = log_interval([math.log(value) for value in p50s_s])
-    return CaseFigure(p50_s=p50_s, low_s=_exp(low), high_s=_exp(high), n=len(p50s_s))
+    found = interval([math.log(value) for value in p50s_s], first=first)
+    return CaseFigure(p50_s=p50_s, low_s=_exp(found.low), high_s=_exp(found.high), n=len(p50s_s))
 
 
-def speed_ratio(base: Rounds, row: Rounds) -> Ratio | None:
+def speed_ratio(base: Rounds, row: Rounds, *, first: int | None = None) -> Ratio | None:
     """How many times as fast `row` is as `base`, over the rounds that both have; None where nothing can be compared.
 
     Pairing by round takes out what both met together: the phone's temperature, its clocks, the hour. Where fewer than
@@ -162,25 +137,33 @@ def speed_ratio(base: Rounds, row: Rounds) -> Ratio | None:
     common = sorted(base.keys() & row.keys())
     logs = [math.log(base[number]) - math.log(row[number]) for number in common]
     if len(logs) >= MIN_ROUNDS:
-        centre, low, high = log_interval(logs)
-        return Ratio(value=_exp(centre), low=_exp(low), high=_exp(high), n=len(logs))
-    n = min(len(base), len(row))
-    if n >= MIN_ROUNDS:
-        both = [[math.log(value) for value in rounds.values()] for rounds in (base, row)]
-        centre, low, high = log_difference(*both)
-        return Ratio(value=_exp(centre), low=_exp(low), high=_exp(high), n=n, paired=False)
+        return _ratio(interval(logs, first=first))
+    if min(len(base), len(row)) >= MIN_ROUNDS:
+        own = [[math.log(rounds[number]) for number in sorted(rounds)] for rounds in (base, row)]
+        return _ratio(difference(*own, first=first), paired=False)
     if not logs:
         return None
     return Ratio(value=_exp(math.fsum(logs) / len(logs)), low=None, high=None, n=len(logs))
 
 
-def is_surely_slower(row: Rounds, than: Rounds) -> bool:
+def _ratio(found: Interval, *, paired: bool = True) -> Ratio:
+    return Ratio(
+        value=_exp(found.centre),
+        low=_exp(found.low),
+        high=_exp(found.high),
+        n=found.n,
+        paired=paired,
+        resolves=math.expm1(min(found.half, 700.0)),
+    )
+
+
+def is_surely_slower(row: Rounds, than: Rounds, *, first: int | None = None) -> bool:
     """Whether the interval of their ratio says that `row` is slower; never with too few rounds."""
-    ratio = speed_ratio(than, row)
+    ratio = speed_ratio(than, row, first=first)
     return ratio is not None and ratio.surely_slower
 
 
-def ranks(rows: Sequence[Rounds]) -> list[Rank]:
+def ranks(rows: Sequence[Rounds], *, first: int | None = None) -> list[Rank]:
     """Ranks of rows that are sorted by p50, best first, each with at least `MIN_ROUNDS` rounds.
 
     A row shares the rank of the best row above it from which its ratio interval does not separate it. Only the first
@@ -190,26 +173,36 @@ def ranks(rows: Sequence[Rounds]) -> list[Rank]:
     leaders: list[int] = []
     leader_of: list[int] = []
     for index, row in enumerate(rows):
-        leader = next((at for at in leaders if not is_surely_slower(row, rows[at])), index)
+        leader = next((at for at in leaders if not is_surely_slower(row, rows[at], first=first)), index)
         if leader == index:
             leaders.append(index)
         leader_of.append(leader)
     return [Rank(leader + 1, leader_of.count(leader) > 1) for leader in leader_of]
 
 
-def resolvable_difference(rows: Sequence[Rounds]) -> float | None:
+def row_resolves(row: Rounds, others: Sequence[Rounds], *, first: int | None = None) -> float | None:
+    """The smallest difference from `others` that this row's figure could have told, as a fraction: the median of
+    `Ratio.resolves`. None where none has an interval.
+
+    With the baseline as the one other it is that of "vs default"."""
+    found = [ratio.resolves for other in others if (ratio := speed_ratio(other, row, first=first)) is not None]
+    widths = [width for width in found if width is not None]
+    return statistics.median(widths) if widths else None
+
+
+def resolvable_difference(rows: Sequence[Rounds], *, first: int | None = None) -> float | None:
     """The smallest difference that this phone could tell in this run, as a fraction (0.016 is 1.6 %).
 
     It is the median, over all pairs of rows, of the half-width of their log-ratio's interval: a difference below it
     would have come out as a tie for half of the pairs. None without a pair that has an interval.
     """
     widths = []
-    for index, first in enumerate(rows):
-        for second in rows[index + 1 :]:
-            ratio = speed_ratio(first, second)
-            if ratio is not None and ratio.low is not None and ratio.high is not None:
-                widths.append((math.log(ratio.high) - math.log(ratio.low)) / 2)
-    return math.expm1(statistics.median(widths)) if widths else None
+    for index, row in enumerate(rows):
+        for other in rows[index + 1 :]:
+            ratio = speed_ratio(row, other, first=first)
+            if ratio is not None and ratio.resolves is not None:
+                widths.append(ratio.resolves)
+    return statistics.median(widths) if widths else None
 
 
 def false_difference(twin: Rounds, other: Rounds) -> float | None:

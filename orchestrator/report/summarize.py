@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from orchestrator.measure.interval import FIRST_STAGE
 from orchestrator.report import source
 from orchestrator.report.answer import PhoneSource, out_of_tolerance, phone_answer, twin_difference
 from orchestrator.report.checks import CaseCheck, checks_of
@@ -39,11 +40,12 @@ def summarize(frames: RunFrames) -> RunSummary:
     for row in dropped:  # a phone on which nothing of a model could be planned still has its place
         groups.setdefault(text(row, "model"), {}).setdefault(text(row, "phone"), [])
     checks = checks_of(source.records(frames.checks))
-    known = _Known(phones, _twins(cells), nnapi, out_of_tolerance(variants), checks)
+    runs = source.records(frames.runs)
+    known = _Known(phones, _twins(cells), nnapi, out_of_tolerance(variants), checks, _first_stage(runs))
     models = tuple(_model(model, by_phone, known, variants, dropped) for model, by_phone in groups.items() if by_phone)
     return RunSummary(
         headline=headline(models),
-        head=_head(source.records(frames.runs), attempts, variants),
+        head=_head(runs, attempts, variants),
         counts=count_trials(trials),
         models=models,
     )
@@ -58,6 +60,12 @@ class _Known:
     nnapi: NnapiRows
     refused: Mapping[str, str]
     checks: Mapping[tuple[str, str], CaseCheck]
+    first_stage: int | None
+
+
+def _first_stage(runs: Sequence[Row]) -> int | None:
+    """How many rounds decided the number of rounds: a run with a precision asked for stops its cases by what it saw."""
+    return FIRST_STAGE if any(number(run, "precision") is not None for run in runs) else None
 
 
 def _model(
@@ -78,6 +86,7 @@ def _model(
                 twins=known.twins.get(phone),
                 nnapi=known.nnapi.answer(model, phone),
                 refused=known.refused,
+                first_stage=known.first_stage,
                 checks={case: check for (where, case), check in known.checks.items() if where == phone},
             ),
             cells,

@@ -83,6 +83,9 @@ class SettingRow:
     vs_default: Ratio | None
     marks: tuple[str, ...]
     reason: str
+    resolves: float | None = None
+    """The smallest difference from the baseline that its figure could have told, as a fraction; of the baseline itself
+    the median over all others."""
     check: CaseCheck | None = None
     """What it computes on this phone; None where nobody asked."""
 

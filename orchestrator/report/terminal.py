@@ -8,8 +8,9 @@ from rich.cells import cell_len
 
 from orchestrator.report.checks import ERROR_NOTE
 from orchestrator.report.lines import Line, Span, fit, joined, left, line, paragraph, rendered, right, widest, wrap
-from orchestrator.report.nnapi_text import nnapi_lines, nnapi_note, nodes_words
+from orchestrator.report.nnapi_text import nnapi_lines, nnapi_note
 from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, plural, ratio, span
+from orchestrator.report.phone_columns import errors, resolved, taken_by_nnapi
 from orchestrator.report.sentence import how_sure
 from orchestrator.report.stats import Sureness
 from orchestrator.report.summary import ModelSummary, PhoneAnswer, RunSummary, SettingRow
@@ -188,7 +189,7 @@ def phone_table(phone: PhoneAnswer, model: str, width: int) -> list[Line]:
     columns = [[ms(value, decimals) for value in (row.p50_s, row.half_width_s, row.p90_s)] for row in phone.rows]
     figure_width = widest((text for row in columns for text in row), least=6, most=12)
     mark_width = widest(("; ".join(row.marks) for row in phone.rows), most=18)
-    taken = [one + other for one, other in zip(_taken(phone), _errors(phone), strict=True)]
+    taken = ["".join(parts) for parts in zip(resolved(phone), taken_by_nnapi(phone), errors(phone), strict=True)]
     name_width = width - 6 - 3 * (figure_width + 1) - cell_len(taken[0]) - 4 - (mark_width + 2 if mark_width else 0)
     heads = "".join(f" {right(text, figure_width)}" for text in ("p50 ms", "±95%", "p90"))
     lines.append(line(Span(f"   #  {left('setting', name_width)}{heads}{taken[0]}   n", "dim")))
@@ -196,27 +197,6 @@ def phone_table(phone: PhoneAnswer, model: str, width: int) -> list[Line]:
         figures = "".join(f" {right(text, figure_width)}" for text in texts)
         lines += _setting(row, figures + what, name_width, width)
     return [*lines, *_footer(phone, model, width)]
-
-
-def _taken(phone: PhoneAnswer) -> list[str]:
-    """The columns on what NNAPI took, head first; empty texts where no row has any."""
-    if phone.nnapi is None or not phone.nnapi.cases:
-        return [""] * (len(phone.rows) + 1)
-    cases = [phone.nnapi.case(row.case) for row in phone.rows]
-    parts = [NOTHING if case is None or case.partitions is None else str(case.partitions) for case in cases]
-    nodes = [NOTHING if case is None else nodes_words(case) for case in cases]
-    nodes_width = widest(nodes, least=5, most=9)
-    rows = zip(["parts", *parts], ["nodes", *nodes], strict=True)
-    return [f" {right(part, 5)} {right(node, nodes_width)}" for part, node in rows]
-
-
-def _errors(phone: PhoneAnswer) -> list[str]:
-    """The column on what the settings compute, head first; empty texts where nobody asked."""
-    if all(row.check is None for row in phone.rows):
-        return [""] * (len(phone.rows) + 1)
-    texts = ["error", *(NOTHING if row.check is None else row.check.short for row in phone.rows)]
-    width = widest(texts, most=11)
-    return [f" {right(text, width)}" for text in texts]
 
 
 def setting_name(row: SettingRow) -> str:

@@ -147,7 +147,9 @@ _SETTINGS: Columns = {
 }
 
 _FIGURES: Columns = {
-    "iterations": _C("", "measured iterations of the process, warm-up excluded", "int"),
+    "iterations": _C("", "measured iterations of the process, without the one that perf_test does not count", "int"),
+    "warm_up_dropped": _C("", "leading iterations that are in no figure, as the process was not yet warm", "int"),
+    "flat": _C("", "whether the running median settled; missing: too few iterations to tell", "flag"),
     "iterations_asked": _C("", "iterations asked for", "int"),
     "p50_s": _C("s", "median latency of the process (linear between order statistics)", "float"),
     "p90_s": _C("s", "90th percentile of latency", "float"),
@@ -262,19 +264,7 @@ PREDICTIONS: Columns = {
     "label": _LABEL,
     "api_level": _C("", "Android's API level", "int"),
     "model": _MODEL,
-    "variant": _C("", "digest of model, recipe and converter"),
-    "recipe": _C("", "how the variant was made: onnx, all, basic runtime"),
-    "nnapi_flags": _C("", "flags of NNAPI's execution provider", "list"),
-    "feature_level": _C("", "NNAPI's feature level that the rules were asked with", "int"),
-    "nodes": _C("", "nodes of the graph that the runtime asks about", "int"),
-    "nodes_claimed": _C("", "nodes that NNAPI should take", "int"),
-    "partitions": _C("", "pieces that they make", "int"),
-    "partition_operators": _C("", "the operators of each piece", "list"),
-    "multiply_adds": _C("", "multiply-adds of one run of the whole graph; missing where a shape is not known", "int"),
-    "multiply_adds_claimed": _C("", "those in nodes that NNAPI should take", "int"),
-    "not_taken": _C("", "operator, reason and number of nodes that stay on the CPU", "list"),
-    "not_checked": _C("", "nodes of which no rule here says anything", "int"),
-    "caveat": _C("", "what the rules leave out that may matter here"),
+    **nnapi_columns.PREDICTION,
 }
 
 PLACEMENTS: Columns = {**_OF_ATTEMPT, **nnapi_columns.PLACEMENT}

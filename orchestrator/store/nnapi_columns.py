@@ -59,3 +59,19 @@ CHECK: Columns = {
     "within": _C("", "whether it does; missing: not checked", "flag"),
     "reference": _C("", "whether the case is the phone's own reference (cpu_only), which is not ranked", "flag"),
 }
+
+PREDICTION: Columns = {
+    "variant": _C("", "digest of model, recipe and converter"),
+    "recipe": _C("", "how the variant was made: onnx, all, basic runtime"),
+    "nnapi_flags": _C("", "flags of NNAPI's execution provider", "list"),
+    "feature_level": _C("", "NNAPI's feature level that the rules were asked with", "int"),
+    "nodes": _C("", "nodes of the graph that the runtime asks about", "int"),
+    "nodes_claimed": _C("", "nodes that NNAPI should take", "int"),
+    "partitions": _C("", "pieces that they make", "int"),
+    "partition_operators": _C("", "the operators of each piece", "list"),
+    "multiply_adds": _C("", "multiply-adds of one run of the whole graph; missing where a shape is not known", "int"),
+    "multiply_adds_claimed": _C("", "those in nodes that NNAPI should take", "int"),
+    "not_taken": _C("", "operator, reason and number of nodes that stay on the CPU", "list"),
+    "not_checked": _C("", "nodes of which no rule here says anything", "int"),
+    "caveat": _C("", "what the rules leave out that may matter here"),
+}

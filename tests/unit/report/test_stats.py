@@ -34,8 +34,6 @@ def test_interval_equals_a_hand_calculation():
 def test_below_three_rounds_there_is_no_interval(n):
     figure = stats.case_figure([1.0] * n)
     assert (figure.low_s, figure.high_s, figure.half_width_s, figure.n) == (None, None, None, n)
-    with pytest.raises(ValueError, match="needs 3 rounds"):
-        stats.log_interval([0.0] * n)
 
 
 def test_the_interval_covers_the_true_value_in_95_of_100_runs():
@@ -126,14 +124,26 @@ def test_what_failed_in_different_rounds_does_not_make_two_cases_equal():
     assert stats.speed_ratio({1: 9.0, 2: 9.1}, fast) is None
 
 
-def test_the_unpaired_interval_is_welch_s():
-    scipy_stats = pytest.importorskip("scipy.stats")
-    first, second = [0.1, 0.15, 0.09, 0.2], [0.3, 0.5, 0.1]
-    expected = scipy_stats.ttest_ind(first, second, equal_var=False).confidence_interval(0.95)
-    centre, low, high = stats.log_difference(first, second)
-    assert (low, high) == (pytest.approx(expected.low), pytest.approx(expected.high))
-    assert centre == pytest.approx(0.135 - 0.3)
-    assert stats.log_difference([1.0] * 3, [0.5] * 3) == (0.5, 0.5, 0.5)
+def test_where_rounds_decided_their_number_the_first_six_make_the_interval():
+    row = by_round(1.0, 1.02, 1.0, 1.02, 1.0, 1.02, 1.5, 0.7)
+    base = by_round(*[1.0] * 8)
+    spread = math.log(1.02) * math.sqrt(6 / 4 / 5)
+    half = 2.570582 * spread / math.sqrt(8)
+    ratio = stats.speed_ratio(base, row, first=6)
+    assert ratio.resolves == pytest.approx(math.expm1(half), rel=1e-5)
+    assert stats.speed_ratio(base, row).resolves > 5 * ratio.resolves
+    figure = stats.case_figure(list(row.values()), first=6)
+    assert math.log(figure.high_s / figure.low_s) == pytest.approx(2 * half, rel=1e-5)
+
+
+def test_a_row_resolves_what_half_of_its_intervals_are_wide():
+    noise = random.Random(4)
+    base, row, calm = (by_round(*(math.exp(noise.gauss(0, cv)) for _ in range(6))) for cv in (0.01, 0.03, 0.001))
+    assert stats.row_resolves(row, [base]) == stats.speed_ratio(base, row).resolves
+    both = sorted(stats.speed_ratio(base, other).resolves for other in (row, calm))
+    assert stats.row_resolves(base, [row, calm]) == pytest.approx(sum(both) / 2)
+    assert stats.row_resolves(row, [{1: 1.0}]) is None
+    assert stats.row_resolves(row, []) is None
 
 
 def test_resolvable_difference_is_the_typical_half_width():
