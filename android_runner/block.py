@@ -29,7 +29,8 @@ class TrialTask:
     prefix. The process starts with its own result folder as working directory, so that relative names in `argv`
     (result file, trace prefix) land there. `deadline_s` is whole seconds from the start of the process.
     `log_tags`: what the phone's log says under these tags meanwhile is kept in the folder's file `LOG_FILE`; that
-    starts processes beside the trial, so never for one that is timed.
+    starts processes beside the trial, so never for one that is timed. `cpu_mask` are the cores that it may use, bit n
+    for core n, set by the phone's `taskset`; a phone without one refuses the trial. None: as the phone has it.
     """
 
     task_id: str
@@ -37,6 +38,7 @@ class TrialTask:
     deadline_s: int
     env: Mapping[str, str] = field(default_factory=dict)
     log_tags: tuple[str, ...] = ()
+    cpu_mask: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,17 +43,47 @@ class Vitals:
     """How a phone was at one moment; None and missing keys mean "not offered", never "fine".
 
     `battery_c` and `zones_c` in °C by zone name, `current_freq_khz` one entry a core or policy, `thermal_status` as
-    `dumpsys thermalservice` counts (0 none … 6 shutdown), `uptime_s` in seconds.
+    `dumpsys thermalservice` counts (0 none … 6 shutdown), `uptime_s` in seconds. Of each cpufreq policy, by its number:
+    `residency_s` since boot as (kHz, seconds) in rising order, `limit_khz` the highest clock the kernel allows now,
+    `governors`. `battery_current_ua` in µA as the driver counts (its sign and, on some phones, its unit differ),
+    `battery_health` and `battery_status` in the kernel's words ("Good", "Charging"). `running` counts what is runnable
+    at this moment, who asks included; `available_bytes` is the kernel's MemAvailable; `doze` the device idle
+    controller's state; `strangers` counts processes of other shells of the same user.
     """
 
     uptime_s: float | None = None
     boot_id: str | None = None
     battery_level: int | None = None
     battery_c: float | None = None
+    battery_current_ua: int | None = None
+    battery_health: str | None = None
+    battery_status: str | None = None
     thermal_status: int | None = None
     zones_c: Mapping[str, float] = field(default_factory=dict)
     current_freq_khz: tuple[int, ...] = ()
+    limit_khz: Mapping[int, int] = field(default_factory=dict)
+    residency_s: Mapping[int, tuple[tuple[int, float], ...]] = field(default_factory=dict)
+    governors: Mapping[int, str] = field(default_factory=dict)
     load_1m: float | None = None
+    running: int | None = None
+    available_bytes: int | None = None
+    screen_on: bool | None = None
+    doze: str | None = None
+    strangers: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessFacts:
+    """How a trial's own process was placed, read once after its start; empty and None mean "not offered".
+
+    `cpuset` and `cgroup` are the kernel's paths, `allowed_cpus` its cores, `online_cpus` the phone's at that time.
+    """
+
+    cpuset: str = ""
+    cgroup: str = ""
+    allowed_cpus: tuple[int, ...] = ()
+    online_cpus: tuple[int, ...] = ()
+    nice: int | None = None
 
 
 MAX_TEXT = 200

@@ -45,6 +45,8 @@ _LOADER: tuple[_Rule, ...] = tuple(
 
 _SAID: tuple[_Rule, ...] = (
     *_LOADER,
+    (re.compile(r"^orch: cores can't be chosen"), SettingRefused),
+    (re.compile(r"^taskset: .*(?:affinity|[Ii]nvalid argument|mask)"), SettingRefused),
     # Words that other rules' words contain come first.
     (re.compile(r"onnx model is not supported in this build"), ModelRefused),
     (re.compile(r"ORT format model version|ORT format models older than"), ModelRefused),

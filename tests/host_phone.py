@@ -49,7 +49,8 @@ def shell_or_skip(name: str) -> tuple[str, ...]:
     missing = [tool for tool in wanted if shutil.which(tool) is None]
     if missing:
         pytest.skip(f"this machine has no {', '.join(missing)}")
-    return SHELLS[name]
+    program, *words = SHELLS[name]
+    return (str(shutil.which(program)), *words)
 
 
 def until(condition: Callable[[], object], *, seconds_s: float = 20.0, what: str = "") -> None:
@@ -101,6 +102,13 @@ class HostPhone:
         target = self.local(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text + "\n")
+
+    def keep_tools(self, *names: str) -> None:
+        """From now on PATH holds only these commands and `sh`: toybox's on a phone that has it, else this machine's."""
+        for name in names:
+            if not (self.tools / name).is_symlink():
+                (self.tools / name).symlink_to(str(shutil.which(name)))
+        self._env["PATH"] = str(self.tools)
 
     def boot(self, boot_id: str) -> None:
         """Give the phone a new boot id."""

@@ -1,8 +1,8 @@
 """Pure: the list that the phone script sources, and the script itself as package data.
 
 The list is shell text: `begin ID...`, then a line `t ID DEADLINE ENVCOUNT NAME=VALUE... WORD...` per trial, with every
-word quoted for a POSIX shell; a line `l TAG...` stands before a trial whose log is wanted. Nothing that a plan or a
-file name holds is ever read by the shell as anything else.
+word quoted for a POSIX shell; a line `l TAG...` stands before a trial whose log is wanted, a line `a MASK` (hex) before
+one that is bound to cores. Nothing that a plan or a file name holds is ever read by the shell as anything else.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ MAX_EPOCH = 999_999_999
 MAX_DEADLINE_S = 7 * 86_400
 MAX_TASKS = 10_000
 MAX_LOG_TAGS = 8
+MAX_CORES = 64
+"""What a mask may name; `taskset` of toybox and busybox takes longer ones only in a form of their own."""
 
 
 def script_source() -> bytes:
@@ -66,7 +68,15 @@ def _task_line(task: TrialTask) -> str:
     env = [f"{name}={_word(value, task)}" for name, value in sorted(task.env.items())]
     words = [_word(word, task) for word in task.argv]
     line = " ".join(["t", task.task_id, str(task.deadline_s), str(len(env)), *env, *words])
-    return f"{_log_line(task)}{line}"
+    return f"{_log_line(task)}{_mask_line(task)}{line}"
+
+
+def _mask_line(task: TrialTask) -> str:
+    if task.cpu_mask is None:
+        return ""
+    if not 0 < task.cpu_mask < 1 << MAX_CORES:
+        raise ValueError(f"task {task.task_id}: not a mask of 1 to {MAX_CORES} cores: {task.cpu_mask!r}")
+    return f"a {task.cpu_mask:x}\n"
 
 
 def _log_line(task: TrialTask) -> str:

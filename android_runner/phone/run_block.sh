@@ -8,7 +8,8 @@
 # ORCH_ROOT is the root prefix of a virtual phone without namespaces, empty elsewhere. In BLOCKDIR:
 #
 #   list      sourced: `begin ID...`, then a line `t ID DEADLINE ENVCOUNT NAME=VALUE... WORD...` per trial; a line
-#             `l TAG...` before it: keep what the phone's log says under these tags meanwhile, in the trial's `logcat`
+#             `l TAG...` before it: keep what the phone's log says under these tags meanwhile, in the trial's `logcat`;
+#             a line `a MASK` (hex) before it: on these cores only, or not at all where there is no taskset
 #   journal   `SEQ EVENT FIELDS... CHECK` a line; CHECK chains over all numbers of all lines so far (put, below)
 #   vitals    what does not change, then per snapshot `== N` and lines `PATH:VALUE`; N is SEQ when it was taken
 #   pid       PID START BOOTID of this script, PID START of its watchdog; START is field 22 of /proc/PID/stat
@@ -25,7 +26,7 @@ lease=${B%/blocks/*}/lease
 cd "$B" || exit 1
 exec </dev/null >>"$B/log" 2>&1
 set -m # each background job gets a process group of its own; dash and busybox can't without a terminal
-seq=0 chain=0 index=0 snap=0 asked=-10 ending='' lost=' ' tags='' logger=''
+seq=0 chain=0 index=0 snap=0 asked=-10 ending='' lost=' ' tags='' logger='' mask='' pin=''
 case $(command -v rename) in rename) rename=rename ;; *) rename=mv ;; esac
 
 clock() { read -r up idle </proc/uptime; }
@@ -315,6 +316,16 @@ mark() { # SECONDS WORDS: written into the log until it comes out into the file,
   done
 }
 
+# --- cores ---
+
+a() { # MASK: for the next trial; who sets it is asked for once
+  mask=$1
+  [ -z "$pin" ] || return 0
+  case $(command -v taskset) in '') ;; *) pin=taskset && return ;; esac
+  toybox taskset -p $$ >/dev/null 2>&1 && pin='toybox taskset' && return # more commands than it has links
+  pin=none
+}
+
 begin() { # ID...: all directories with one process, then the journal's first line
   made=out
   for id in "$@"; do
@@ -334,7 +345,7 @@ begin() { # ID...: all directories with one process, then the journal's first li
 }
 
 t() { # ID DEADLINE ENVCOUNT NAME=VALUE... WORD...
-  index=$((index + 1))
+  index=$((index + 1)) cores=$mask mask=''
   [ -z "$ending" ] || return 0
   id=$1 limit=$2
   shift 2
@@ -357,7 +368,12 @@ t() { # ID DEADLINE ENVCOUNT NAME=VALUE... WORD...
       shift
       left=$((left - 1))
     done
-    exec $session "$@"
+    case $cores in
+      '') exec $session "$@" ;;
+      *) [ "$pin" = none ] || exec $session $pin "$cores" "$@" ;;
+    esac
+    echo "orch: cores can't be chosen: this phone has no taskset" >&2
+    exit 125
   } >"$B/part/$id/stdout" 2>"$B/part/$id/stderr" </dev/null &
   pid=$!
   guard $pid "$limit" "$id"

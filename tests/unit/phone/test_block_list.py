@@ -41,6 +41,9 @@ from tests.host_phone import block_of, task
         block_of(replace(task("a", "true"), log_tags=("$(x)",))),
         block_of(replace(task("a", "true"), log_tags=("*",))),
         block_of(replace(task("a", "true"), log_tags=("t",) * 9)),
+        block_of(replace(task("a", "true"), cpu_mask=0)),
+        block_of(replace(task("a", "true"), cpu_mask=-1)),
+        block_of(replace(task("a", "true"), cpu_mask=1 << 64)),
     ],
 )
 def test_what_cannot_be_carried_out_is_refused(block: Block) -> None:
@@ -66,6 +69,11 @@ def test_tags_of_the_log_stand_before_their_trial() -> None:
         "l onnxruntime x_y",
         "t b 20 0 true",
     ]
+
+
+def test_cores_stand_before_their_trial_in_hex() -> None:
+    block = block_of(replace(task("a", "true"), cpu_mask=0x1F0, log_tags=("x",)), task("b", "true"))
+    assert render_list(block).decode().splitlines() == ["begin a b", "l x", "a 1f0", "t a 20 0 true", "t b 20 0 true"]
 
 
 def test_the_script_is_found_and_is_plain_shell() -> None:
