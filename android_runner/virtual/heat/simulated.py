@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
@@ -119,7 +120,9 @@ class SimulatedPhone:
             thermal_status=said.thermal_status,
             zones_c={name: round(zone_c, 1) for name, zone_c in (said.zones_c or {}).items()},
             current_freq_khz=() if said.clock is None else (round(_TOP_KHZ * said.clock),),
+            residency_s={} if said.residency_s is None else {0: _counters(said.residency_s)},
             load_1m=round(self._load_1m, 2),
+            running=1 + round(self._current_phase().runnable),
         )
 
     def _heat_load(self, own: float) -> float:
@@ -142,6 +145,11 @@ class SimulatedPhone:
         self._load_1m = load_average(self._load_1m, threads + self._phase.runnable, piece.took_s)
         for step, share in clock_steps(piece.speed, self.nature.heat):
             self._residency_s[step] = self._residency_s.get(step, 0.0) + share * piece.took_s
+
+
+def _counters(residency_s: Mapping[float, float]) -> tuple[tuple[int, float], ...]:
+    """`time_in_state` of the one policy, by clock; the kernel counts in 10 ms."""
+    return tuple(sorted((round(_TOP_KHZ * step), round(spent_s, 2)) for step, spent_s in residency_s.items()))
 
 
 class ProcessChance:

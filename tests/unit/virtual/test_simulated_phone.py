@@ -9,6 +9,7 @@ import statistics
 
 import pytest
 
+from android_runner.validity import Limits, Standing, judge_validity, residency_loss
 from android_runner.virtual.heat.bursts import BurstTraits
 from android_runner.virtual.heat.nature import NoiseTraits, draw_nature
 from android_runner.virtual.heat.scenario import load_scenario
@@ -138,3 +139,14 @@ def test_lying_sensors_stay_cold() -> None:
     assert (after.battery_c, after.thermal_status, after.zones_c) == (before.battery_c, 0, before.zones_c)
     assert set(phone.readings().residency_s or {}) == {1.0}
     assert len(phone.truth().residency_s or {}) > 1
+
+
+def test_vitals_say_what_the_verdict_needs() -> None:
+    phone = draw(load_scenario("drift"), 5)
+    phone.rest(1.0)
+    before = phone.vitals()
+    phone.run(600.0)
+    after = phone.vitals()
+    assert (before.running, after.running) == (1, 1)
+    assert judge_validity(before, after, None, Limits()).standing is Standing.INVALID
+    assert residency_loss(before, after) > 0.05
