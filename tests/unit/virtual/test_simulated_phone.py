@@ -142,11 +142,11 @@ def test_lying_sensors_stay_cold() -> None:
 
 
 def test_vitals_say_what_the_verdict_needs() -> None:
-    phone = draw(load_scenario("drift"), 5)
+    phone = draw(load_scenario("drift"), 2)
     phone.rest(1.0)
     before = phone.vitals()
     phone.run(600.0)
     after = phone.vitals()
     assert (before.running, after.running) == (1, 1)
     assert judge_validity(before, after, None, Limits()).standing is Standing.INVALID
-    assert residency_loss(before, after) > 0.05
+    assert residency_loss(before, after) > 0.15
