@@ -131,10 +131,11 @@ def all_measured(place: Lab, run_id: str, wanted: int) -> None:
 
 
 def write_plan(place: Lab, name: str, *, model: Path, rounds: int, iterations: int, matrix: str) -> Path:
-    """A plan file of fixed iterations whose matrix is given as TOML."""
+    """A plan file of fixed iterations whose matrix is given as TOML; no trial but those of its matrix."""
     path = place.files / f"{name}.toml"
     path.write_text(
-        f'name = "{name}"\nmodels = ["{model}"]\nrounds = {rounds}\niterations = {iterations}\nseed = 1\n{matrix}'
+        f'name = "{name}"\nmodels = ["{model}"]\nrounds = {rounds}\niterations = {iterations}\nseed = 1\n'
+        f"twins = false\ncanary = false\n{matrix}"
     )
     return path
 

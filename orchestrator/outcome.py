@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -12,6 +13,7 @@ class SkipReason(StrEnum):
     """Why a planned trial was not tried, or not to its end, without anything having failed."""
 
     RESOLVED_EARLY = "resolved early"
+    BUDGET = "budget"
     DEADLINE = "deadline"
     INTERRUPTED = "interrupted"
     PHONE_LOST = "phone lost"
@@ -67,3 +69,11 @@ class Skipped:
 
 
 Outcome = Measured | Failed | Skipped
+
+INVALID = "invalid"
+"""The kind of a trial of which every attempt was rejected for what its vitals say."""
+
+
+def rejected(reasons: Sequence[str]) -> Failed:
+    """How an attempt that measured counts when its vitals say that it is not to be trusted."""
+    return Failed(kind=INVALID, blame=Blame.LAB, retry=Retry.HERE, message=", ".join(reasons) or INVALID)

@@ -19,7 +19,7 @@ from orchestrator.app.wish import Wish
 from orchestrator.errors import Problem, UsageError
 from orchestrator.home import Home
 from orchestrator.plan.cells import Cell
-from orchestrator.plan.matrix import Expansion, Target, expand
+from orchestrator.plan.matrix import Expansion, Target, expand, with_twin, without_twins
 from orchestrator.variants.calibration import calibration_for
 from orchestrator.variants.converter import Converter
 from orchestrator.variants.crew import Ahead
@@ -227,7 +227,8 @@ def expand_all(wish: Wish, workshop: Workshop, tool: Tool, phones: Sequence[OnPh
             lacks=refuser(workshop.refused, why_no_operators(wish, tool, phone.capabilities)),
         )
         cells = wish.cells(phone.facts.cores, tool.ort_version)
-        expansions[phone.facts.identity] = expand(cells, models, target, workshop.variant_of)
+        found = expand(cells, models, target, workshop.variant_of)
+        expansions[phone.facts.identity] = with_twin(found) if wish.twins else without_twins(found)
     _refuse_hopeless_threads(wish, phones)
     return expansions
 

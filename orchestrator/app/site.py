@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +39,7 @@ from orchestrator.store.records import RunContents, RunState
 from orchestrator.variants.crew import Ahead
 from orchestrator.variants.kernels import read_build_config
 
+BASELINE = "default"
 PROBE_S = 600.0
 """Staging a binary of some 30 MB over a slow hub, and starting it once."""
 
@@ -180,8 +181,9 @@ def _mend(error: RunnerError) -> str:
     return "give a perf_test that this phone executes"
 
 
-def _planned(trial: Trial, run_id: str, case: Case) -> Planned:
+def _planned(trial: Trial, run_id: str, cases: Mapping[str, Case]) -> Planned:
     """A trial with what the state must know of its case. A twin measured on purpose stands for no provider."""
+    case = cases[trial.case_id]
     measures = trial.purpose is Purpose.TIME and case.where_pays is None and not case.twin_of
     return Planned(
         trial_id=trial.trial_id(run_id),
@@ -193,7 +195,15 @@ def _planned(trial: Trial, run_id: str, case: Case) -> Planned:
         model=case.model_name,
         shows=case.settings.provider if measures else None,
         where_pays=case.where_pays,
+        twin_of=_other_half(case, cases.values()) if case.twin_of else "",
+        baseline=case.row == BASELINE and not case.twin_of,
     )
+
+
+def _other_half(twin: Case, cases: Iterable[Case]) -> str:
+    """The case of which one is a twin; "" where a run of long ago has it under another name."""
+    named = ((one.case_id, one.model_name, one.row) for one in cases if not one.twin_of)
+    return next((one for one, model, row in named if (model, row) == (twin.model_name, twin.twin_of)), "")
 
 
 def kits_for(materials: Materials, phones: Sequence[tuple[Phone, Capabilities]], site: Site) -> dict[str, LaneKit]:
@@ -222,7 +232,7 @@ def farm_for(
     """The farm for what is still open of a run, a lane for each phone."""
     run_id = contents.run.run_id
     rows = site.ledger.trials(run_id)
-    planned = [_planned(row.trial, run_id, materials.cases[row.trial.case_id]) for row in rows]
+    planned = [_planned(row.trial, run_id, materials.cases) for row in rows]
     kits = kits_for(materials, phones, site)
     rules = Rules(length=TrialLength(min_s=kept.seconds), iterations=kept.iterations)
     state = FarmState(

@@ -116,8 +116,8 @@ class SoFar:
         self._refused = frozenset(
             one.variant_id for one in contents.variants if one.numerics is not None and not within(one.numerics)
         )
-        self._several = len(set(self._models.values())) > 1
-        self._first_round = Counter(self._place(trial) for trial in contents.trials if _is_first(trial))
+        self._several = len({self._models[trial.case_id] for trial in contents.trials}) > 1
+        self._first_round = Counter(self._place(trial) for trial in contents.trials if self._is_first(trial))
         total = Counter(trial.phone for trial in contents.trials)
         self._lanes = {one.phone: _Lane(_name(one), total[one.phone]) for one in contents.phones}
 
@@ -130,7 +130,7 @@ class SoFar:
         first: Counter[tuple[str, str]] = Counter()
         for trial in still_open:
             self._lanes[trial.phone].open += 1
-            first[self._place(trial)] += _is_first(trial)
+            first[self._place(trial)] += self._is_first(trial)
         self._figures = {key: _Figures(count) for key, count in first.items() if count == self._first_round[key]}
 
     def block_given(self, phone: str, tasks: Mapping[str, Work], now_s: float) -> None:
@@ -160,7 +160,7 @@ class SoFar:
             if known is None or attempt.purpose != Purpose.TIME.value or attempt.case_id in self._twins:
                 continue
             match attempt.outcome:
-                case Measured(figures=figures) if figures is not None:
+                case Measured(figures=figures) if figures is not None and not attempt.rejected:
                     known.p50s_s[attempt.case_id].append(figures.p50_s)
 
     def trial_ended(self, trial: Planned, outcome: Outcome, now_s: float) -> None:
@@ -170,7 +170,7 @@ class SoFar:
         lane.open -= 1
         lane.skipped += isinstance(outcome, Skipped)
         known = self._figures.get(self._place(trial))
-        if known is not None and _is_first(trial):
+        if known is not None and self._is_first(trial):
             known.first_round_open -= 1
 
     def phone_gone(self, phone: str, why: str) -> None:
@@ -218,6 +218,10 @@ class SoFar:
         row = self._rows[work.case_id]
         return f"{row} · {self._models[work.case_id]}" if self._several else row
 
+    def _is_first(self, trial: Planned | Trial) -> bool:
+        """Whether the first answer waits for a trial. It waits for no twin, which is tried after it."""
+        return trial.purpose is Purpose.TIME and trial.round == 1 and trial.case_id not in self._twins
+
     def _place(self, trial: Planned | Trial) -> tuple[str, str]:
         return trial.phone, self._models[trial.case_id]
 
@@ -234,10 +238,6 @@ class SoFar:
             state=lane.state,
             left_s=lane.left_s(now_s) if lane.open and not lane.gone else None,
         )
-
-
-def _is_first(trial: Planned | Trial) -> bool:
-    return trial.purpose is Purpose.TIME and trial.round == 1
 
 
 def _name(phone: PhoneRecord) -> str:

@@ -12,7 +12,7 @@ from android_runner.ort import OrtVersion
 from orchestrator.errors import Problem, UsageError
 from orchestrator.plan.cells import Cell
 from orchestrator.plan.length import MAX_ITERATIONS, TrialLength
-from orchestrator.plan.load import MAX_SEED, ModelEntry, PlanFile, load_plan, matrix_cells
+from orchestrator.plan.load import CONTROL_ROUNDS, MAX_SEED, ModelEntry, PlanFile, load_plan, matrix_cells
 from orchestrator.plan.presets import PRESETS, PresetFor, preset_cells, unknown
 
 MODEL_SUFFIXES = (".onnx", ".ort")
@@ -61,6 +61,16 @@ class Wish:
         """The cells for a phone with `cores` cores and a binary's version: the preset's first, then the matrix's."""
         chosen = preset_cells(self.plan.preset, PresetFor(cores=cores, version=version)) if self.plan.preset else []
         return list(dict.fromkeys([*chosen, *matrix_cells(self.plan.matrix)]))
+
+    @property
+    def twins(self) -> bool:
+        """Whether one case is measured under two names, to see what difference a phone shows where there is none."""
+        return self.plan.twins and self.plan.rounds >= CONTROL_ROUNDS
+
+    @property
+    def canary(self) -> bool:
+        """Whether a tiny fixed model runs before each round but the first, to see how the phone itself drifts."""
+        return self.plan.canary and self.plan.rounds >= CONTROL_ROUNDS
 
     def length(self) -> TrialLength:
         """Bounds on one timed process."""

@@ -79,7 +79,7 @@ class Asked:
     build_config: ConfigOption = ""
     custom_ops: OperatorsOption = field(default_factory=list)
     rounds: Annotated[
-        int | None, typer.Option("--rounds", metavar="N", help="Rounds: processes per case (default 5).")
+        int | None, typer.Option("--rounds", metavar="N", help="Rounds: processes per case (default 6).")
     ] = None
     seconds: Annotated[
         float | None, typer.Option("--seconds", metavar="S", help="Least seconds of inference per trial (default 2).")

@@ -94,7 +94,7 @@ def _outcome(work: Work, folder: TrialFolder) -> tuple[Measured | Failed, Calibr
     try:
         reading = judge(
             folder,
-            wants_latencies=work.purpose is Purpose.TIME,
+            wants_latencies=work.purpose in (Purpose.TIME, Purpose.CANARY),
             wants_trace=work.purpose in (Purpose.TRACE, Purpose.VERIFY),
             wants_log=work.purpose is Purpose.INTROSPECT,
         )

@@ -24,7 +24,9 @@ class LaneState(StrEnum):
 class Lane:
     """One phone's queue, `waiting` in the order of the plan. `trial_s`: what a trial took in the last block, else 0.
 
-    `decided`: it is known where the second step pays, and what does not has ended.
+    `decided`: it is known where the second step pays, and what does not has ended. `last_round`: the highest round of
+    which something was handed out, -1 before the first. `reruns_left`: how often it may still try again what was
+    rejected. `at_s`: seconds from the run's start to its last block's end. `mute`: no canary lives here.
     """
 
     phone: str
@@ -37,6 +39,10 @@ class Lane:
     barren_blocks: int = 0
     trial_s: float = 0.0
     decided: bool = False
+    last_round: int = -1
+    reruns_left: int = 0
+    at_s: float = 0.0
+    mute: bool = False
 
     @property
     def in_first_step(self) -> bool:
@@ -45,21 +51,72 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Canary:
+    """The tiny case that runs before each round but a phone's first, and for how many iterations."""
+
+    case_id: str
+    iterations: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precision:
+    """When a case has rounds enough: `target` is the half-width of its interval as a fraction, `first` the rounds that
+    decide, `cap` the rounds that are planned."""
+
+    target: float
+    first: int
+    cap: int
+
+    def decides(self, trial: Planned) -> bool:
+        """Whether a trial is of the rounds that decide; those of the second step are numbered on."""
+        return (trial.round - 1) % self.cap < self.first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """How trials are sized and grouped. `iterations` fixes them for every case; `block_trials` bounds a block.
 
     Between two blocks a phone waits for the host, so short rounds share a block of up to `block_s` seconds.
+    `budget_s` is each phone's time for the run, `reruns` how often a phone may try again what was rejected (None: a
+    quarter of its timed trials, at least `MIN_RERUNS`).
     """
 
     length: TrialLength = field(default_factory=TrialLength)
     iterations: int | None = None
     block_trials: int = 500
     block_s: float = 30.0
+    canary: Canary | None = None
+    precision: Precision | None = None
+    budget_s: float | None = None
+    reruns: int | None = None
+
+    def reruns_for(self, trials: Sequence[Planned]) -> int:
+        """How often a phone with these trials may try again what was rejected."""
+        timed = sum(trial.purpose is Purpose.TIME for trial in trials)
+        return max(MIN_RERUNS, timed // 4) if self.reruns is None else self.reruns
+
+
+MIN_RERUNS = 3
+BESIDE_S = 0.5
+"""What a trial that is not timed takes: a few iterations."""
 
 
 def next_works(lane: Lane, rules: Rules) -> tuple[Work, ...]:
     """The next block of a lane where something waits: calibrations of the step as far as some lack, else rounds."""
     return _to_calibrate(lane, rules) or _next_rounds(lane, rules)
+
+
+def over_budget(lane: Lane, rules: Rules) -> bool:
+    """Whether a further round would not end within the budget. A round that was begun is ended, and the first is
+    always tried; what is not timed tells what the figures mean, so its time is kept for it."""
+    if rules.budget_s is None or lane.last_round < 0 or lane.waiting[0].purpose is not Purpose.TIME:
+        return False
+    coming = [trial for trial in lane.waiting if trial.purpose is Purpose.TIME and trial.round == lane.waiting[0].round]
+    return coming[0].round > lane.last_round and len(coming) * lane.trial_s > _left_s(lane, rules.budget_s)
+
+
+def _left_s(lane: Lane, budget_s: float) -> float:
+    return budget_s - lane.at_s - BESIDE_S * sum(trial.purpose is not Purpose.TIME for trial in lane.waiting)
 
 
 def _step(trial: Planned) -> tuple[Purpose, bool]:
@@ -72,10 +129,15 @@ def _same_step(trials: Sequence[Planned]) -> list[Planned]:
     return [trial for trial in trials if _step(trial) == _step(trials[0])]
 
 
+def _sized_by(trial: Planned) -> str:
+    """The case whose calibration tells a trial's iterations: a twin does what its other half does."""
+    return trial.twin_of or trial.case_id
+
+
 def _to_calibrate(lane: Lane, rules: Rules) -> tuple[Work, ...]:
     if rules.iterations is not None:
         return ()
-    timed = [trial.case_id for trial in _same_step(lane.waiting) if trial.purpose is Purpose.TIME]
+    timed = [_sized_by(trial) for trial in _same_step(lane.waiting) if trial.purpose is Purpose.TIME]
     unknown = [case_id for case_id in dict.fromkeys(timed) if case_id not in lane.iterations]
     works = []
     for position, case_id in enumerate(unknown[: rules.block_trials]):
@@ -91,25 +153,67 @@ def _next_rounds(lane: Lane, rules: Rules) -> tuple[Work, ...]:
     rounds: dict[int, list[Planned]] = {}
     for trial in _same_step(lane.waiting[: rules.block_trials]):
         rounds.setdefault(trial.round, []).append(trial)
-    block: list[Planned] = []
-    for one in rounds.values():
-        if block and not 0 < (len(block) + len(one)) * lane.trial_s <= rules.block_s:
+    groups = list(rounds.values())
+    timed = groups[0][0].purpose is Purpose.TIME
+    if timed and lane.last_round < 0:
+        return _works([_without_twins(groups[0])], lane, rules, canary=None)
+    block = groups[:1]
+    for one in groups[1:]:
+        if not _only_twins(block[-1]) and not _may_join(block, one, lane, rules):
             break
-        block += one
-    return tuple(
-        Work(
-            case_id=trial.case_id,
-            purpose=trial.purpose,
-            iterations=_iterations(lane, rules, trial),
-            round=trial.round,
-            position=trial.position,
-            trial=trial,
-        )
-        for trial in block
-    )
+        block.append(one)
+    return _works(block, lane, rules, canary=rules.canary if timed and not lane.mute else None)
+
+
+def _may_join(block: Sequence[Sequence[Planned]], one: Sequence[Planned], lane: Lane, rules: Rules) -> bool:
+    """Whether a further round shares the block: as far as its time reaches, and not past the rounds that decide."""
+    room_s = rules.block_s
+    if rules.budget_s is not None and one[0].purpose is Purpose.TIME:
+        room_s = min(room_s, _left_s(lane, rules.budget_s))
+    if rules.precision is not None and rules.precision.decides(block[-1][0]) and not rules.precision.decides(one[0]):
+        return False
+    return 0 < (sum(map(len, block)) + len(one)) * lane.trial_s <= room_s
+
+
+def _without_twins(first: Sequence[Planned]) -> Sequence[Planned]:
+    """The round that gives the first answer: what only says how far that can be trusted follows with the next."""
+    return [trial for trial in first if not trial.twin_of] or first
+
+
+def _only_twins(group: Sequence[Planned]) -> bool:
+    return all(trial.twin_of for trial in group)
+
+
+def _works(block: Sequence[Sequence[Planned]], lane: Lane, rules: Rules, *, canary: Canary | None) -> tuple[Work, ...]:
+    """The rounds of a block as work, a canary before each; one that is left of an earlier round shares the next's."""
+    works: list[Work] = []
+    for at, group in enumerate(block):
+        number = group[0].round
+        if canary is not None and not (at and _only_twins(block[at - 1])):
+            works.append(
+                Work(
+                    case_id=canary.case_id,
+                    purpose=Purpose.CANARY,
+                    iterations=canary.iterations,
+                    round=number,
+                    position=group[0].position,
+                )
+            )
+        works += [
+            Work(
+                case_id=trial.case_id,
+                purpose=trial.purpose,
+                iterations=_iterations(lane, rules, trial),
+                round=trial.round,
+                position=trial.position,
+                trial=trial,
+            )
+            for trial in group
+        ]
+    return tuple(works)
 
 
 def _iterations(lane: Lane, rules: Rules, trial: Planned) -> int:
     if trial.purpose is not Purpose.TIME:
         return FEW_ITERATIONS[trial.purpose]
-    return rules.iterations or lane.iterations[trial.case_id]
+    return rules.iterations or lane.iterations[_sized_by(trial)]

@@ -116,7 +116,8 @@ def task_of(index: int, work: Work, kit: LaneKit) -> TrialTask:
     case = kit.materials.cases[work.case_id]
     unit = unit_of(work, kit.materials)
     variant = kit.materials.variants[case.variant_id]
-    timed, introspects = work.purpose is Purpose.TIME, work.purpose is Purpose.INTROSPECT
+    timed = work.purpose in (Purpose.TIME, Purpose.CANARY)
+    introspects = work.purpose is Purpose.INTROSPECT
     call = Invocation(
         binary=staged_dir(kit.materials.binary.digest) / BINARY_NAME,
         model=staged_dir(unit.digest) / f"model.{variant.recipe.format.value}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
@@ -106,6 +106,7 @@ class Farm:
         self.left = False
         self._reports: SimpleQueue[Report | StopAsked | None] = SimpleQueue()
         self._blocks = 0
+        self._begun_s = 0.0
         self._done = False
 
     def add_lane(self, lane: Lane, *, epoch: int, boot_id: str) -> None:
@@ -131,6 +132,7 @@ class Farm:
 
     def run(self) -> None:
         """Until every trial has its row."""
+        self._begun_s = self.clock.monotonic_s()
         self.watcher.begun([trial for lane in self.state.lanes.values() for trial in lane.waiting])
         for lane in self.lanes.values():
             lane.start()
@@ -166,7 +168,7 @@ class Farm:
                 self.ledger.close_block(report.block_id, report.ending, self.clock.now())
                 self.lanes[report.event.phone].stored(report.block_id)
                 self.watcher.block_stored(report)
-                self._feed(report.event)
+                self._feed(replace(report.event, at_s=self.clock.monotonic_s() - self._begun_s))
             case PhoneGone(phone, why):
                 self.watcher.phone_gone(phone, why)
                 self._feed(report)

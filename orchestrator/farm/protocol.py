@@ -15,7 +15,8 @@ class Planned:
     """A trial that was asked for, as the state knows it. `trial_id` is unique in the run.
 
     `shows` is the provider for whose first step on its model it is a measurement, None where it is none. One with
-    `where_pays` is of the second step: it is tried where the first shows that this provider pays.
+    `where_pays` is of the second step: it is tried where the first shows that this provider pays. `twin_of` is the id
+    of the case that it measures under a second name; `baseline`: what ratios on its model are against.
     """
 
     trial_id: str
@@ -27,11 +28,13 @@ class Planned:
     model: str = ""
     shows: ExecutionProvider | None = None
     where_pays: ExecutionProvider | None = None
+    twin_of: str = ""
+    baseline: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """One process to run on a phone: a planned trial, or (`trial` None) a calibration of a case."""
+    """One process to run on a phone: a planned trial, or (`trial` None) a calibration of a case, or a canary."""
 
     case_id: str
     purpose: Purpose
@@ -72,7 +75,8 @@ class WorkEnded:
 class BlockEnded:
     """A block ended: what ran, and what the phone never started. `failure` says why nothing of it could run.
 
-    `took_s`: seconds from its first start to its last end, on the phone's clock; 0 when that is unknown.
+    `took_s`: seconds from its first start to its last end, on the phone's clock; 0 when that is unknown. `at_s`:
+    seconds from the run's start to now.
     """
 
     phone: str
@@ -80,6 +84,7 @@ class BlockEnded:
     not_started: tuple[Work, ...] = ()
     failure: Failed | None = None
     took_s: float = 0.0
+    at_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

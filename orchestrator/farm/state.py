@@ -1,9 +1,10 @@
 """Pure: what the farm does next. `FarmState.handle(event)` returns commands; nothing here waits or touches the world.
 
 A lane is one phone's serial queue. Each case of a lane is calibrated first (unless the plan fixes the iterations), then
-the rounds follow in blocks: the first alone, for an early answer, later ones as `Rules` lets them share. The second
-step of a plan that has one begins when the first is over, with what pays (`second_step`). A trial ends `measured`,
-`failed` or `skipped`, exactly once.
+the rounds follow in blocks: the first alone, for an early answer, later ones as `Rules` lets them share, each with a
+canary before it. An attempt that was rejected is tried again in its place, in a block with a canary. Rounds end early
+where precision is reached (`enough`) or the budget is spent. The second step of a plan that has one begins when the
+first is over, with what pays (`second_step`). A trial ends `measured`, `failed` or `skipped`, exactly once.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from android_runner.errors import Blame, Retry
-from orchestrator.farm.blocks import Lane, LaneState, Rules, next_works
+from orchestrator.farm.blocks import Lane, LaneState, Rules, next_works, over_budget
+from orchestrator.farm.enough import Enough
 from orchestrator.farm.protocol import (
     BlockEnded,
     Command,
@@ -28,7 +30,7 @@ from orchestrator.farm.protocol import (
     WorkEnded,
 )
 from orchestrator.farm.second_step import FirstStep
-from orchestrator.outcome import Failed, Measured, Outcome, Skipped, SkipReason
+from orchestrator.outcome import INVALID, Failed, Measured, Outcome, Skipped, SkipReason
 from orchestrator.plan.case import Purpose
 from orchestrator.plan.length import iterations_for, next_calibration
 
@@ -56,6 +58,7 @@ class FarmState:
         self.attempts: dict[str, int] = {}
         self.stopping = False
         self.first_step = FirstStep()
+        self.enough = Enough(rules.precision)
         self._open = 0
         self._finished = False
         for trial in trials:
@@ -64,8 +67,10 @@ class FarmState:
         for (case_id, phone), count in (iterations or {}).items():
             if phone in self.lanes:
                 self.lanes[phone].iterations[case_id] = count
+        for lane in self.lanes.values():
+            lane.reruns_left = rules.reruns_for(lane.waiting)
         for trial, outcome in measured:
-            self.first_step.learn(trial, outcome)
+            self._learn(trial, outcome)
 
     def handle(self, event: Event) -> list[Command]:
         """Take one event, return what to do now, in order."""
@@ -113,26 +118,32 @@ class FarmState:
             return
         lane.running = ()
         lane.state = LaneState.IDLE
+        lane.at_s = max(lane.at_s, event.at_s)
         if timed := sum(ended.work.trial is not None for ended in event.ended):
             lane.trial_s = event.took_s / timed
-        again: list[Planned] = []
-        for ended in event.ended:
-            if ended.work.trial is None:
-                self._calibrated(lane, ended, commands)
-            else:
-                again += self._tried(lane, ended.work.trial, ended.outcome, commands)
+        again = [trial for ended in event.ended for trial in self._work_ended(lane, ended, commands)]
         for work in event.not_started:
             if work.trial is not None and event.failure is not None:
                 again += self._tried(lane, work.trial, event.failure, commands)
             elif work.trial is not None:
                 again.append(work.trial)
-            elif event.failure is not None:
+            elif event.failure is not None and work.purpose is Purpose.CALIBRATE:
                 self._calibrated(lane, WorkEnded(work, event.failure), commands)
         lane.waiting[:0] = sorted(again, key=lambda trial: trial.position)
         lane.barren_blocks = 0 if event.ended or event.failure else lane.barren_blocks + 1
         if lane.barren_blocks >= MAX_BARREN_BLOCKS:
             self._phone_gone(lane, commands)
         self._feed(lane, commands)
+
+    def _work_ended(self, lane: Lane, ended: WorkEnded, commands: list[Command]) -> list[Planned]:
+        """Take one process's end in; its trial where that is to be tried again."""
+        if ended.work.trial is not None:
+            return self._tried(lane, ended.work.trial, ended.outcome, commands)
+        if ended.work.purpose is Purpose.CALIBRATE:
+            self._calibrated(lane, ended, commands)
+        else:
+            lane.mute |= isinstance(ended.outcome, Failed) and ended.outcome.retry is Retry.NEVER
+        return []
 
     # --- decisions ----------------------------------------------------------------------------------------------
 
@@ -155,17 +166,26 @@ class FarmState:
     def _tried(self, lane: Lane, trial: Planned, outcome: Measured | Failed, commands: list[Command]) -> list[Planned]:
         tries = self.attempts.get(trial.trial_id, 0) + 1
         self.attempts[trial.trial_id] = tries
-        if isinstance(outcome, Failed) and _again(outcome, tries):
+        if isinstance(outcome, Failed) and _again(outcome, tries) and self._may_rerun(lane, outcome):
             return [trial]
         self._end(trial, outcome, commands)
         if isinstance(outcome, Failed) and outcome.retry is Retry.NEVER and outcome.blame is not Blame.US:
             self._refuse(lane, trial.case_id, outcome, commands)
         return []
 
+    def _may_rerun(self, lane: Lane, outcome: Failed) -> bool:
+        """Whether the phone may try this once more: what was rejected costs its budget of re-runs."""
+        if outcome.kind != INVALID:
+            return True
+        lane.reruns_left -= 1
+        return lane.reruns_left >= 0
+
     def _refuse(self, lane: Lane, case_id: str, outcome: Failed, commands: list[Command]) -> None:
         """A setting that this phone will never take costs only itself: its other rounds are not asked for. Its
-        introspection is: the log of a session that can't be made tells what was taken, and for which devices."""
-        left = [each for each in lane.waiting if each.case_id == case_id and each.purpose is not Purpose.INTROSPECT]
+        introspection is: the log of a session that can't be made tells what was taken, and for which devices. Its twin
+        goes with it."""
+        of_case = [each for each in lane.waiting if case_id in (each.case_id, each.twin_of)]
+        left = [each for each in of_case if each.purpose is not Purpose.INTROSPECT]
         gone = {trial.trial_id for trial in left}
         lane.waiting = [trial for trial in lane.waiting if trial.trial_id not in gone]
         for trial in left:
@@ -177,6 +197,7 @@ class FarmState:
         if lane.state is not LaneState.IDLE or not lane.waiting:
             return
         self._decide(lane, commands)
+        self._leave_out(lane, commands)
         if not lane.waiting:
             return
         works = next_works(lane, self.rules)
@@ -184,7 +205,11 @@ class FarmState:
         lane.waiting = [trial for trial in lane.waiting if trial.trial_id not in taken]
         lane.running = works
         lane.state = LaneState.RUNNING
+        rounds = [work.round for work in works if work.trial is not None and work.purpose is Purpose.TIME]
+        lane.last_round = max([lane.last_round, *rounds])
         coming = dict.fromkeys(trial.case_id for trial in lane.waiting)
+        if self.rules.canary is not None and rounds and not lane.mute:
+            coming[self.rules.canary.case_id] = None
         now = {work.case_id for work in works}
         commands.append(RunBlock(lane.phone, works, tuple(case for case in coming if case not in now)))
 
@@ -200,6 +225,23 @@ class FarmState:
             else:
                 lane.waiting.append(trial)
 
+    def _leave_out(self, lane: Lane, commands: list[Command]) -> None:
+        """End the timed trials that precision does not need any more, or that the budget has no room for."""
+        if needless := self.enough.needless(lane.waiting):
+            waiting, lane.waiting = lane.waiting, []
+            for trial in waiting:
+                if why := needless.get(trial.trial_id):
+                    self._end(trial, Skipped(reason=SkipReason.RESOLVED_EARLY, message=why), commands)
+                else:
+                    lane.waiting.append(trial)
+        if lane.waiting and over_budget(lane, self.rules):
+            waiting, lane.waiting = lane.waiting, []
+            for trial in waiting:
+                if trial.purpose is Purpose.TIME:
+                    self._end(trial, Skipped(reason=SkipReason.BUDGET), commands)
+                else:
+                    lane.waiting.append(trial)
+
     def _skip_waiting(self, lane: Lane, reason: SkipReason, commands: list[Command]) -> None:
         waiting, lane.waiting = lane.waiting, []
         for trial in waiting:
@@ -208,9 +250,13 @@ class FarmState:
     def _end(self, trial: Planned, outcome: Outcome, commands: list[Command]) -> None:
         assert trial.trial_id not in self.ended, f"{trial.trial_id} ends twice"
         self.ended[trial.trial_id] = outcome
-        self.first_step.learn(trial, outcome)
+        self._learn(trial, outcome)
         self._open -= 1
         commands.append(EndTrial(trial, outcome))
+
+    def _learn(self, trial: Planned, outcome: Outcome) -> None:
+        self.first_step.learn(trial, outcome)
+        self.enough.learn(trial, outcome)
 
     # --- invariants ---------------------------------------------------------------------------------------------
 

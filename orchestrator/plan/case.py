@@ -14,7 +14,8 @@ class Purpose(StrEnum):
     """What a trial is for; they are never mixed. Calibration finds a case's number of iterations.
 
     Introspection is one verbose iteration whose log tells what the execution provider took. Verifying traces the case's
-    check variant, whose outputs end in what tells their error.
+    check variant, whose outputs end in what tells their error. A canary is the same tiny model again and again: what
+    changes there is the phone.
     """
 
     TIME = "time"
@@ -22,6 +23,11 @@ class Purpose(StrEnum):
     INTROSPECT = "introspect"
     VERIFY = "verify"
     CALIBRATE = "calibrate"
+    CANARY = "canary"
+
+
+UNPLANNED = frozenset({Purpose.CALIBRATE, Purpose.CANARY})
+"""What serves the trials and is none: no row of the plan, nothing that must end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +46,8 @@ class Case:
     also: tuple[str, ...] = ()
     twin_of: str = ""
     """The row of which this one is a twin that is measured on purpose: what differs is the tool's own noise."""
+    again: bool = False
+    """The very same measured under a second name, where no other file is a twin: only this tells the two apart."""
     timed: bool = True
     traced: bool = False
     """Its trace stands beside that of NNAPI on the same graph. One that is not timed is there for that alone."""
@@ -49,7 +57,8 @@ class Case:
     @property
     def case_id(self) -> str:
         """The digest of what was asked: variant, settings, binary, inputs."""
-        return digest_of([self.variant_id, self.settings, self.binary_digest, self.inputs_digest])
+        asked = [self.variant_id, self.settings, self.binary_digest, self.inputs_digest]
+        return digest_of([*asked, "again"] if self.again else asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

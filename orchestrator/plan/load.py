@@ -35,6 +35,8 @@ _STRICT = ConfigDict(extra="forbid", strict=True)
 LevelName = Literal["disable", "basic", "extended", "layout", "all"]
 FlagName = Literal["fp16", "nchw", "cpu_disabled", "cpu_only"]
 Count = Annotated[int, Field(ge=1)]
+CONTROL_ROUNDS = 3
+"""Fewer rounds than this have no interval, and nothing for a twin or a canary to say."""
 MAX_SEED = 2**63 - 1
 """What the ledger's whole numbers hold."""
 
@@ -69,17 +71,21 @@ class ModelEntry:
 class PlanFile:
     """What a plan file may say. `seconds` is the least time of a timed process, `iterations` fixes its number.
 
-    `dialect` is that of the stand-in on virtual phones; empty: as their device profiles say.
+    `dialect` is that of the stand-in on virtual phones; empty: as their device profiles say. From `CONTROL_ROUNDS`
+    rounds on a phone is held against itself: `twins` measures one case a second time, `canary` a tiny fixed model
+    before each round but the first.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]{0,30}$")] = "plan"
     models: list[str | ModelEntry] = Field(default_factory=list)
     preset: str = ""
     matrix: list[Axes] = Field(default_factory=list)
-    rounds: Annotated[int, Field(ge=1, le=1000)] = 5
+    rounds: Annotated[int, Field(ge=1, le=1000)] = 6
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = None
     seconds: Annotated[float, Field(gt=0, le=60)] = 2.0
     iterations: Annotated[int, Field(ge=1, le=MAX_ITERATIONS)] | None = None
+    twins: bool = True
+    canary: bool = True
     trace: bool = False
     verify: bool = False
     device: list[str] = Field(default_factory=list)

@@ -86,6 +86,21 @@ def expand(
     return Expansion(tuple(cases), tuple(dropped))
 
 
+def with_twin(expansion: Expansion) -> Expansion:
+    """A phone's part with one case measured under two names, where there are cases to compare: its twins where two
+    files are such, else the first case of the first step once more."""
+    timed = [case for case in expansion.cases if case.timed and case.where_pays is None]
+    if len(timed) < 2 or any(case.twin_of for case in timed):
+        return expansion
+    again = replace(timed[0], row=f"{timed[0].row} again", also=(), twin_of=timed[0].row, again=True, traced=False)
+    return replace(expansion, cases=(*expansion.cases, again))
+
+
+def without_twins(expansion: Expansion) -> Expansion:
+    """A phone's part with nothing measured under two names."""
+    return replace(expansion, cases=tuple(case for case in expansion.cases if not case.twin_of))
+
+
 def _merged(first: Case, other: Case) -> Case:
     """One case with all the names of two that can't act differently; of the first step if one of them is.
 

@@ -1,4 +1,7 @@
-"""Pure: the order of trials. Rounds are interleaved: every case once, in a fresh seeded order, then again."""
+"""Pure: the order of trials. Rounds are interleaved: every case once, in a fresh seeded order, then again.
+
+A round is one block of a randomised design: what the phone meets meanwhile (heat, clocks, the hour) all cases meet.
+"""
 
 from __future__ import annotations
 

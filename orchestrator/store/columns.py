@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchestrator.store import nnapi_columns
+from orchestrator.store import nnapi_columns, vitals_columns
 from orchestrator.store.meaning import ColumnMeaning, Columns
 
 _C = ColumnMeaning
@@ -19,9 +19,9 @@ _LABEL = _C("", "what tables call the phone")
 _MODEL = _C("", "the model's name")
 _ROW = _C("", "what a person calls the case: 'cpu all 4t'")
 _CASE = _C("", "digest of what was asked: variant, settings, binary, inputs")
-_TRIAL = _C("", "the trial's id: run, case, phone, purpose, round; missing for a calibration")
+_TRIAL = _C("", "the trial's id: run, case, phone, purpose, round; missing for a calibration or a canary")
 _ATTEMPT = _C("", "the attempt's id")
-_PURPOSE = _C("", "time, trace, introspect, verify or calibrate; they are never mixed")
+_PURPOSE = _C("", "time, trace, introspect, verify, calibrate or canary; they are never mixed")
 _ROUND = _C("", "which planned repetition of the case, from 1", "int")
 _POSITION = _C("", "place in the phone's order", "int")
 _KIND = _C("", "what went wrong, one word of the error tree: crashed, timed_out, …")
@@ -163,23 +163,6 @@ _FIGURES: Columns = {
     "peak_working_set_bytes": _C("bytes", "the process's peak memory", "int"),
 }
 
-_AROUND: Columns = {
-    "boot_id_before": _C("", "the phone's boot before the process"),
-    "boot_id_after": _C("", "the phone's boot after it; another one means that it rebooted"),
-    "battery_level_before": _C("%", "battery level before", "int"),
-    "battery_level_after": _C("%", "battery level after", "int"),
-    "battery_c_before": _C("°C", "battery temperature before", "float"),
-    "battery_c_after": _C("°C", "battery temperature after", "float"),
-    "thermal_status_before": _C("", "Android's thermal status before, 0 none to 6 shutdown", "int"),
-    "thermal_status_after": _C("", "Android's thermal status after", "int"),
-    "zone_max_c_before": _C("°C", "hottest thermal zone before", "float"),
-    "zone_max_c_after": _C("°C", "hottest thermal zone after", "float"),
-    "load_1m_before": _C("", "load average over a minute before", "float"),
-    "load_1m_after": _C("", "load average over a minute after", "float"),
-    "freq_max_khz_before": _C("kHz", "highest current clock of a core before", "int"),
-    "freq_max_khz_after": _C("kHz", "highest current clock of a core after", "int"),
-}
-
 ATTEMPTS: Columns = {
     "run": _RUN,
     "trial": _TRIAL,
@@ -210,13 +193,14 @@ ATTEMPTS: Columns = {
     "blame": _BLAME,
     "retry": _RETRY,
     "message": _MESSAGE,
+    **vitals_columns.VALIDITY,
     **_FIGURES,
     "exit_code": _C("", "the shell's exit code: 128 + n for signal n", "int"),
     "ending": _C("", "how the process ended, as the phone tells it"),
     "started_uptime_s": _C("s", "the phone's uptime when it started", "float"),
     "ended_uptime_s": _C("s", "the phone's uptime when it ended", "float"),
     "slot_wait_s": _C("s", "a virtual phone's wait for a computing slot, not part of any latency", "float"),
-    **_AROUND,
+    **vitals_columns.AROUND,
     "recorded_at": _C("UTC", "when it was written down", "moment"),
     "converter_version": _C("", "the onnxruntime that built the variant"),
     "ort_version": _C("", "the runtime's version, as the binary tells it"),

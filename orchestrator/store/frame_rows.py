@@ -188,6 +188,8 @@ class RunRows:
             "orch_version": self.run.orch_version,
             "block": attempt.block_id,
             "command": shlex.join(attempt.argv),
+            "validity": attempt.validity or None,
+            "validity_reasons": attempt.validity_reasons if attempt.validity else None,
         }
 
     def _of_case(self, case_id: str) -> Cells:

@@ -219,8 +219,8 @@ class Ledger:
     def record_attempts(self, attempts: Sequence[AttemptRecord]) -> int:
         """Append attempts, all or none; how many were new (an attempt id is taken once, whoever brings it).
 
-        The first that measured ends its trial in the same transaction, also when the trial had been given up; later
-        ones are stored and don't count.
+        The first that measured and was not rejected ends its trial in the same transaction, also when the trial had
+        been given up; others are stored and don't count.
         """
         if not attempts:
             return 0

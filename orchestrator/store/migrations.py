@@ -74,14 +74,26 @@ _FIRST = (
 )
 
 
+_VALIDITY = (
+    "ALTER TABLE attempt ADD COLUMN validity TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE attempt ADD COLUMN validity_reasons TEXT NOT NULL DEFAULT '[]'",
+)
+"""What an attempt's vitals say of it; nobody judged those before."""
+
+
 def _first(connection: sa.Connection) -> None:
     for statement in _FIRST:
         connection.execute(sa.text(statement))
 
 
+def _validity(connection: sa.Connection) -> None:
+    for statement in _VALIDITY:
+        connection.execute(sa.text(statement))
+
+
 Migration = Callable[[sa.Connection], None]
 
-MIGRATIONS: Mapping[int, Migration] = {1: _first}
+MIGRATIONS: Mapping[int, Migration] = {1: _first, 2: _validity}
 
 SCHEMA_VERSION = max(MIGRATIONS)
 """What this program writes; every attempt's row says under which it was written."""

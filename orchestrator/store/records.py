@@ -13,6 +13,9 @@ from orchestrator.plan.case import Case, Dropped, Trial
 from orchestrator.variants.tolerance import Numerics
 from orchestrator.variants.verify_variant import CheckFacts
 
+REJECTED = "invalid"
+"""The validity of an attempt whose figures count for nothing."""
+
 
 class RunState(StrEnum):
     """Where a run stands. `running` with no living process behind it means it was cut off: `resume` goes on."""
@@ -145,6 +148,15 @@ class AttemptRecord:
     """The phone finished it alone; a later process found it."""
     schema_version: int = 0
     """The ledger's schema that it was written under; 0 before it is written."""
+    validity: str = ""
+    """What its vitals say of it: valid, suspect or invalid; empty where nobody judged."""
+    validity_reasons: tuple[str, ...] = ()
+    """Why it is not valid, each in words."""
+
+    @property
+    def rejected(self) -> bool:
+        """Whether its figures count for nothing: it measured, but not the case alone."""
+        return self.validity == REJECTED
 
 
 class TrialState(StrEnum):

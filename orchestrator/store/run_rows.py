@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from android_runner.facts import PhoneFacts
 from orchestrator.errors import StoreError
-from orchestrator.plan.case import Case, Dropped, Purpose, Trial
+from orchestrator.plan.case import UNPLANNED, Case, Dropped, Purpose, Trial
 from orchestrator.store.codec import from_text, moment_from, moment_text, storable, to_text
 from orchestrator.store.records import (
     Counts,
@@ -76,7 +76,7 @@ def insert_run(connection: sa.Connection, contents: RunContents) -> None:
     _insert(
         connection, RUN_DROPPED, [{**key, "ordinal": n, **_dropped_row(one)} for n, one in enumerate(contents.dropped)]
     )
-    planned = [trial for trial in contents.trials if trial.purpose is not Purpose.CALIBRATE]
+    planned = [trial for trial in contents.trials if trial.purpose not in UNPLANNED]
     _insert(connection, TRIAL, [_trial_row(run.run_id, n, trial) for n, trial in enumerate(planned)])
     detail = f"{len(planned)} trials planned"
     add_event(connection, run.run_id, "run planned", run.created_at, trial=None, detail=detail)

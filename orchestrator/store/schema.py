@@ -171,11 +171,14 @@ ATTEMPT = Table(
     Column("script_digest", Text, nullable=False),
     Column("adopted", Boolean, nullable=False),
     Column("schema_version", Integer, nullable=False),
+    Column("validity", Text, nullable=False, server_default=""),
+    Column("validity_reasons", Text, nullable=False, server_default="[]"),
     UniqueConstraint("trial_id", "number", name="attempt_once_a_trial"),
     UniqueConstraint("run_id", "seq", name="attempt_once_in_order"),
     Index("attempt_case_phone", "case_id", "phone", "recorded_at"),
 )
-"""Append-only. A calibration's `trial_id` is null; `p50_s` is also in `outcome`, here for queries over time."""
+"""Append-only. A calibration's and a canary's `trial_id` is null; `p50_s` is also in `outcome`, here for queries over
+time. `validity` is empty where nobody judged."""
 
 RUN_EVENT = Table(
     "run_event",

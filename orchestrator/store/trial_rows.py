@@ -1,7 +1,7 @@
 """Trials' ends and attempts as rows. Every function works within a caller's transaction.
 
 Two things hold whatever is called in whatever order: a trial has at most one end at a time, and at most one attempt
-counts for it, the first that measured.
+counts for it, the first that measured and was not rejected.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from android_runner.facts import Vitals
 from orchestrator.errors import StoreError
 from orchestrator.outcome import Measured, Outcome
-from orchestrator.plan.case import Purpose
+from orchestrator.plan.case import UNPLANNED
 from orchestrator.store.codec import from_text, moment_from, moment_text, outcome_from, outcome_state, storable, to_text
 from orchestrator.store.migrations import SCHEMA_VERSION
 from orchestrator.store.records import AttemptRecord, TrialRow, TrialState
@@ -25,7 +25,7 @@ from orchestrator.store.schema import ATTEMPT, TRIAL
 _SAME_FIELDS = (
     "attempt_id", "run_id", "case_id", "phone", "purpose", "round", "position", "block_id", "epoch",
     "iterations_asked", "exit_code", "started_uptime_s", "ended_uptime_s", "slot_wait_s", "tuned", "virtual",
-    "script_digest", "adopted",
+    "script_digest", "adopted", "validity",
 )  # fmt: skip
 _TEXT_FIELDS = ("fingerprint", "ending")
 
@@ -40,18 +40,19 @@ def _trial(connection: sa.Connection, trial_id: str) -> Any:
 def insert_attempt(connection: sa.Connection, attempt: AttemptRecord) -> bool:
     """Append an attempt, unless it is there already; whether it was new.
 
-    One that measured ends its trial, also one that had been given up (the phone finished it alone). Raises ValueError
-    when its trial was never planned, or is another run's.
+    One that measured and was not rejected ends its trial, also one that had been given up (the phone finished it
+    alone). Raises ValueError when its trial was never planned, or is another run's.
     """
     known = sa.select(ATTEMPT.c.attempt_id).where(ATTEMPT.c.attempt_id == attempt.attempt_id)
     if connection.execute(known).first() is not None:
         return False
-    calibrates = attempt.purpose == Purpose.CALIBRATE
+    calibrates = attempt.purpose in UNPLANNED
     trial = None if calibrates else _trial(connection, attempt.trial_id)
     if trial is not None and trial.run_id != attempt.run_id:
         raise ValueError(f"trial {attempt.trial_id} is of run {trial.run_id}, not of {attempt.run_id}")
     connection.execute(ATTEMPT.insert().values(**_attempt_row(connection, attempt, calibrates=calibrates)))
-    if trial is not None and isinstance(attempt.outcome, Measured) and trial.state != TrialState.MEASURED:
+    counts = isinstance(attempt.outcome, Measured) and not attempt.rejected
+    if trial is not None and counts and trial.state != TrialState.MEASURED:
         _set_end(connection, trial, attempt.outcome, attempt.recorded_at, attempt_id=attempt.attempt_id)
     return True
 
@@ -72,6 +73,7 @@ def _attempt_row(connection: sa.Connection, attempt: AttemptRecord, *, calibrate
         "outcome": to_text(attempt.outcome),
         "evidence": to_text(attempt.evidence),
         "in_force": to_text(attempt.in_force),
+        "validity_reasons": to_text(attempt.validity_reasons),
         "schema_version": SCHEMA_VERSION,
         **{name: getattr(attempt, name) for name in _SAME_FIELDS},
         **{name: storable(getattr(attempt, name)) for name in _TEXT_FIELDS},
@@ -176,6 +178,7 @@ def _attempt_from(row: Any) -> AttemptRecord:
         outcome=outcome_from(row.state, row.outcome),
         evidence=from_text(dict[str, str], row.evidence),
         in_force=from_text(dict[str, str], row.in_force),
+        validity_reasons=from_text(tuple[str, ...], row.validity_reasons),
         schema_version=row.schema_version,
         **{name: getattr(row, name) for name in (*_SAME_FIELDS, *_TEXT_FIELDS)},
     )

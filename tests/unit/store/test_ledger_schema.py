@@ -13,10 +13,11 @@ import sample_run as sample
 import sqlalchemy as sa
 
 from orchestrator.errors import StoreError
+from orchestrator.store import run_rows
 from orchestrator.store.database import Database
 from orchestrator.store.ledger import FILE_NAME, Ledger
 from orchestrator.store.migrations import MIGRATIONS, SCHEMA_VERSION, migrate
-from orchestrator.store.schema import METADATA
+from orchestrator.store.schema import ATTEMPT, METADATA
 
 ROOT = Path(__file__).parents[3]
 
@@ -83,7 +84,9 @@ def test_opening_again_changes_nothing(tmp_path: Path) -> None:
         ledger = Ledger.open(tmp_path)
         ledger.close()
     with sqlite3.connect(tmp_path / FILE_NAME) as bare:
-        assert bare.execute("SELECT number FROM schema_migration").fetchall() == [(SCHEMA_VERSION,)]
+        assert bare.execute("SELECT number FROM schema_migration").fetchall() == [
+            (number,) for number in range(1, SCHEMA_VERSION + 1)
+        ]
     bare.close()
 
 
@@ -101,6 +104,27 @@ def test_a_later_migration_keeps_what_is_there(tmp_path: Path) -> None:
     with database.reading() as connection:
         assert connection.execute(sa.text("SELECT run_id, mood FROM run")).all() == [(sample.RUN, "calm")]
     database.close()
+
+
+def test_a_ledger_from_before_validity_keeps_its_attempts_unjudged(tmp_path: Path) -> None:
+    database = Database(tmp_path / FILE_NAME)
+    with database.writing() as connection:
+        migrate(connection, {1: MIGRATIONS[1]})
+        run_rows.insert_run(connection, sample.contents())
+        trial = sample.contents().trials[0]
+        names = [name for name in (one.name for one in ATTEMPT.columns) if name not in ("validity", "validity_reasons")]
+        row = {name: 1 for name in names} | {
+            "attempt_id": "old", "run_id": sample.RUN, "trial_id": trial.trial_id(sample.RUN), "argv": "[]",
+            "before_vitals": None, "after_vitals": None, "state": "measured", "outcome": '{"figures":null}',
+            "evidence": "{}", "in_force": "{}", "recorded_at": "2026-04-12T02:14:05.000000+00:00",
+        }  # fmt: skip
+        marks = ", ".join(f":{name}" for name in names)
+        connection.execute(sa.text(f"INSERT INTO attempt ({', '.join(names)}) VALUES ({marks})"), row)
+    database.close()
+    ledger = Ledger.open(tmp_path)
+    (attempt,) = ledger.attempts(sample.RUN)
+    assert (attempt.validity, attempt.validity_reasons, attempt.rejected) == ("", (), False)
+    ledger.close()
 
 
 def test_a_migration_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path) -> None:
