@@ -121,7 +121,8 @@ def test_a_refused_setting_costs_only_itself(orch: Orch, mnist: Path, tmp_path: 
     tool.write_text("".join([text[0], refusal, *text[1:]]))
     plan = tmp_path / "plan.toml"
     plan.write_text(
-        f'models = ["{mnist}"]\nrounds = 3\niterations = 4\ntwins = false\n[[matrix]]\nrecipe = ["all"]\nparallel = [false, true]\n'
+        f'models = ["{mnist}"]\nrounds = 3\niterations = 4\ntwins = false\n'
+        '[[matrix]]\nrecipe = ["all"]\nparallel = [false, true]\n'
     )
     ended = orch("run", plan, "--device", "virtual:pixel-8", "--perf-test", tool, "--virtual-slots", "2")
     assert ended.code == 0, ended

@@ -17,7 +17,10 @@ from tests.orch_cli import Orch
 def test_fifty_phones_complete_one_plan_at_once(orch: Orch, mnist: Path, tmp_path: Path) -> None:
     """Six trials each, two cases in three rounds, all phones at the same time."""
     plan = tmp_path / "plan.toml"
-    plan.write_text(f'models = ["{mnist}"]\nrounds = 3\niterations = 5\n[[matrix]]\nrecipe = ["onnx", "all"]\n')
+    plan.write_text(
+        f'models = ["{mnist}"]\nrounds = 3\niterations = 5\ntwins = false\ncanary = false\n'
+        '[[matrix]]\nrecipe = ["onnx", "all"]\n'
+    )
     ended = orch(
         "run", plan, "--device", "virtual:pixel-8x50", "--perf-test", sleeping_perf_test(tmp_path, 1.0),
         "--virtual-slots", "50", timeout_s=280,
