@@ -111,6 +111,7 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         reasons = sorted({f"{drop.row}: {drop.reason}" for one in expansions.values() for drop in one.dropped})
         raise UsageError(*(Problem("plan", reason, "nothing is left to measure") for reason in reasons))
     cases = merge_by_phone(expansions)
+    libraries = custom_ops(plan.custom_ops).host
     kept = Kept(
         rounds=plan.rounds,
         seconds=plan.seconds,
@@ -121,9 +122,9 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         devices=ready.wish.device,
         inputs={inputs.digest: inputs.source for _, inputs in ready.workshop.models},
         command=ready.command,
+        custom_ops=libraries,
     )
     built = _built(ready.workshop)
-    libraries = custom_ops(plan.custom_ops).host
     graphs = _claim_graphs(cases, built, site.home, [path for path, _ in libraries])
     known = known_numerics(pairs_of(built.values(), ready.workshop), Shelf(site.home.shelf))
     checks = checks_for(cases, ready.workshop, site.home, libraries) if plan.verify else Checks()

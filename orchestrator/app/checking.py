@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from android_runner.ort import OrtVersion
+from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.wish import RunOptions, wish_of
 from orchestrator.errors import Problem, UsageError
 from orchestrator.plan.presets import unknown
 from orchestrator.variants.check_job import check_models
 from orchestrator.variants.checks.finding import THREAD_URL
 from orchestrator.variants.checks.report import CheckReport
+from orchestrator.variants.checks.rules import with_libraries
 
 OLDEST = OrtVersion(1, 8)
 
@@ -31,8 +33,16 @@ class Checks:
         return [_plain(report) for report in self.reports]
 
 
-def check_all(things: Sequence[str], dims: Sequence[str], ort_version: str, *, measured: bool) -> Checks:
-    """Check each model that `things` name (files and folders). `dims` are `NAME=NUMBER`.
+def check_all(
+    things: Sequence[str],
+    dims: Sequence[str],
+    ort_version: str,
+    *,
+    measured: bool,
+    libraries: Sequence[str] = (),
+) -> Checks:
+    """Check each model that `things` name (files and folders). `dims` are `NAME=NUMBER`, `libraries` of custom
+    operators as `--custom-ops` names them.
 
     Raises UsageError for options that can't be understood, and where no model could be read.
     """
@@ -42,8 +52,9 @@ def check_all(things: Sequence[str], dims: Sequence[str], ort_version: str, *, m
     wish = wish_of(RunOptions(things=tuple(things), dim=tuple(dims)))
     given: Mapping[str, int] = wish.models[0].dims
     paths = [Path(entry.path) for entry in wish.models]
-    outcomes = check_models(paths, given, target, measured=measured)
-    reports = tuple(one for one in outcomes if isinstance(one, CheckReport))
+    operators = [path for path, _ in custom_ops(libraries).host]
+    outcomes = check_models(paths, given, target, measured=measured, custom_ops=operators)
+    reports = tuple(with_libraries(one, libraries) for one in outcomes if isinstance(one, CheckReport))
     problems = tuple(problem for one in outcomes if isinstance(one, UsageError) for problem in one.problems)
     if not reports:
         raise UsageError(*problems)

@@ -52,12 +52,12 @@ def converter_for(wish: Wish, home: Home, reader: OrtVersion | None) -> Converte
     return replace(maker, custom_ops=custom_ops(wish.plan.custom_ops).host)
 
 
-def without_library(models: Sequence[Model], wish: Wish, shelf: Shelf) -> list[Problem]:
+def without_library(models: Sequence[Model], libraries: Sequence[str], shelf: Shelf) -> list[Problem]:
     """Models with operators that neither onnxruntime nor a given library has."""
     problems = []
     for model in models:
         known = shelf.known(model)
-        problem = None if known is None else missing_library(known, wish.plan.custom_ops)
+        problem = None if known is None else missing_library(known, libraries)
         problems += [] if problem is None else [problem]
     return problems
 

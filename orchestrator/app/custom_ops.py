@@ -11,6 +11,7 @@ from android_runner.elf import inspect_binary
 from android_runner.errors import BinaryUnusable
 from orchestrator.digest import digest_of_file
 from orchestrator.errors import Problem, UsageError
+from orchestrator.variants.naming import shown
 
 _HOST_ABIS = {"aarch64": "linux-aarch64", "x86_64": "linux-x86_64", "arm64": "linux-aarch64", "AMD64": "linux-x86_64"}
 _OPTION = "--custom-ops"
@@ -26,6 +27,22 @@ class CustomOps:
     def for_abi(self, abi: str | None) -> Path | None:
         """The library for programs of an ABI; the host's for the virtual phones' stand-in, which has none."""
         return self.by_abi.get(abi or host_abi())
+
+
+def still_there(libraries: Sequence[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Of libraries (path, sha256) the paths that lie there as they did, and of the others why they don't."""
+    found, lost = [], []
+    for path, sha256 in libraries:
+        try:
+            same = digest_of_file(Path(path)) == sha256
+        except OSError as error:
+            lost.append(f"{shown(path)}: {error.strerror or error}")
+            continue
+        if same:
+            found.append(path)
+        else:
+            lost.append(f"{shown(path)}: is another file than when the run began")
+    return tuple(found), tuple(lost)
 
 
 def host_abi() -> str:

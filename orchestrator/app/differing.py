@@ -13,6 +13,7 @@ from android_runner.nnapi.graph import Graph, Node
 from android_runner.nnapi.placement import Placement
 from android_runner.nnapi.target import NnapiTarget
 from android_runner.ort import ModelFormat
+from orchestrator.app.converting import without_library
 from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.modelling import build_all
 from orchestrator.app.wish import RunOptions
@@ -68,7 +69,10 @@ def _file(text: str, asked: RunOptions, home: Home) -> _File:
     path = Path(text)
     name, colon, recipe = text.rpartition(":")
     if path.exists() or not colon or not Path(name).exists():
-        model = load_model(path, shelf=Shelf(home.shelf))
+        shelf = Shelf(home.shelf)
+        model = load_model(path, shelf=shelf)
+        if problems := without_library([model], asked.custom_ops, shelf):
+            raise UsageError(*problems)
         return _File(path.name, path, model.format)
     parse_recipe(recipe, text)
     (made,) = build_all(replace(asked, things=(name,)), [recipe], home)

@@ -122,7 +122,7 @@ def prepare(
             continue
         sources.append(_Source(model=model, dims=dims, inputs=inputs, calibration=calibration, least_api=least_api))
     problems += _same_name_twice([one.model for one in sources])
-    problems += without_library([one.model for one in sources], wish, shelf)
+    problems += without_library([one.model for one in sources], wish.plan.custom_ops, shelf)
     if not problems:
         typed = {name: number for entry in wish.models for name, number in entry.dims.items()}
         problems += unknown_dims([one.model for one in sources], typed)

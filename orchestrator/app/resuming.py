@@ -10,6 +10,7 @@ from pathlib import Path
 
 from android_runner.phone.listing import script_digest
 from orchestrator.app.binary import Tool, kept_tool
+from orchestrator.app.custom_ops import still_there
 from orchestrator.app.phones import Phone, claim, real_phones, start_virtual
 from orchestrator.app.site import Site, able_phones, farm_for, kits_for, open_ids, script_unit
 from orchestrator.app.verifying import kept_checks
@@ -32,12 +33,14 @@ from orchestrator.variants.shelf import Shelf
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumed:
-    """What `resume` found: blocks' attempts taken over from phones, and the farm for what is left (None: nothing)."""
+    """What `resume` found: blocks' attempts taken over from phones, the farm for what is left (None: nothing), and the
+    libraries of custom operators for this host."""
 
     run_id: str
     adopted: int
     open_trials: int
     farm: Farm | None
+    custom_ops: tuple[str, ...] = ()
 
 
 def resume(run_id: str, site: Site) -> Resumed:
@@ -72,7 +75,10 @@ def resume(run_id: str, site: Site) -> Resumed:
         if trial.phone in missing and trial.trial_id(run_id) in left:
             ledger.end_trial(trial.trial_id(run_id), Skipped(reason=SkipReason.PHONE_LOST))
     farm = farm_for(contents, kept, materials, phones, site)
-    return Resumed(run_id=run_id, adopted=adopted, open_trials=len(left), farm=farm)
+    libraries, lost = still_there(kept.custom_ops)
+    for words in lost:
+        site.say(f"custom operators: {words}: variants that need them are not compared with their source")
+    return Resumed(run_id=run_id, adopted=adopted, open_trials=len(left), farm=farm, custom_ops=libraries)
 
 
 def to_try_again(cases: Sequence[Case], trials: Sequence[TrialRow]) -> list[str]:

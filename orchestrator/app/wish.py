@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from android_runner.capabilities import CommandDialect
@@ -187,6 +187,8 @@ class Kept:
     """digest of an input set -> its source, in words"""
     command: str
     verify: bool = False
+    custom_ops: tuple[tuple[str, str], ...] = ()
+    """this host's libraries of custom operators: path and sha256"""
 
 
 def kept_to_text(kept: Kept) -> str:
@@ -198,4 +200,5 @@ def kept_to_text(kept: Kept) -> str:
 def kept_from_text(text: str) -> Kept:
     """Back again. Raises ValueError, KeyError or TypeError for text that is not ours."""
     data = json.loads(text)
-    return Kept(**{**data, "devices": tuple(data["devices"])})
+    kept = Kept(**{**data, "devices": tuple(data["devices"])})
+    return replace(kept, custom_ops=tuple((str(path), str(sha256)) for path, sha256 in kept.custom_ops))

@@ -99,7 +99,7 @@ def go_on(run: str, home: Home, *, adb_port: int, slots: int, strict: bool, all_
             say(f"{found.run_id} is finished: nothing is left to run")
             return int(ExitCode.DONE)
         say(f"{found.run_id}: {found.adopted} attempts taken over from phones, {found.open_trials} trials to go")
-        return _follow(found.farm, site, progress, (), strict=strict, all_tables=all_tables)
+        return _follow(found.farm, site, progress, found.custom_ops, strict=strict, all_tables=all_tables)
     finally:
         ledger.close()
 
@@ -112,7 +112,7 @@ def _newest_unfinished(ledger: Ledger) -> str:
 def _follow(
     farm: Farm, site: Site, progress: Progress, libraries: Sequence[str], *, strict: bool, all_tables: bool
 ) -> int:
-    """`libraries` of custom operators for this host; a run that goes on no longer knows them."""
+    """`libraries` of custom operators are for this host."""
     say(f"run {farm.run_id}")
     contents = site.ledger.contents(farm.run_id)
     comparing = Comparing(contents, farm, site, progress.refuse, libraries)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.cli import converters
-from orchestrator.cli.options import ConfigOption, DimOption, HomeOption, JsonOption, Making, flat
+from orchestrator.cli.options import ConfigOption, DimOption, HomeOption, JsonOption, Making, OperatorsOption, flat
 from orchestrator.errors import ExitCode
 from orchestrator.home import home_at
 
@@ -120,6 +120,7 @@ def check(
         list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx, MODEL.ort or a folder with models.")
     ],
     dim: DimOption = [],  # noqa: B006
+    custom_ops: OperatorsOption = [],  # noqa: B006
     ort_version: Annotated[
         str, typer.Option("--ort-version", metavar="V", help="Version of the binaries in use: 1.16.3.")
     ] = "",
@@ -132,7 +133,7 @@ def check(
     from orchestrator.app.checking import check_all  # noqa: PLC0415 - loaded when called
     from orchestrator.cli.screen import wants_colour  # noqa: PLC0415
 
-    checks = check_all(things, dim, ort_version, measured=measure)
+    checks = check_all(things, dim, ort_version, measured=measure, libraries=custom_ops)
     if as_json:
         typer.echo(json.dumps(checks.as_plain(), indent=2))
     else:

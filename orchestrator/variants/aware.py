@@ -17,11 +17,12 @@ from android_runner.nnapi.levels import MIN_LEVEL
 from android_runner.nnapi.target import NnapiTarget
 from android_runner.ort import OptimizationLevel
 from orchestrator.errors import VariantError
+from orchestrator.variants.claim_graph import graph_of_plain
 from orchestrator.variants.converter import Converter
 from orchestrator.variants.read_onnx import load_whole
 from orchestrator.variants.recipe import Recipe
 from orchestrator.variants.saving import save
-from orchestrator.variants.sessions import claim_view, saving_as_onnx, saving_of, written
+from orchestrator.variants.sessions import saving_as_onnx, saving_of, written
 
 
 def save_aware(source: Path, recipe: Recipe, target: Path, scratch: Path, converter: Converter) -> None:
@@ -36,7 +37,7 @@ def save_aware(source: Path, recipe: Recipe, target: Path, scratch: Path, conver
     model: Any = onnx.load_model(str(scratch / "basic.onnx"))
     on_nnapi = NnapiTarget(api_level=recipe.nnapi_api or MIN_LEVEL)
     libraries = tuple(path for path, _ in converter.custom_ops)
-    view = claim_view(model, libraries)
+    view = graph_of_plain(model, scratch, libraries)
     placement = claim(view, on_nnapi)
     if not placement.claimed_count:
         why = placement.problem or (placement.refused or placement.dropped)[0].reason if view.nodes else "no nodes"
@@ -46,7 +47,7 @@ def save_aware(source: Path, recipe: Recipe, target: Path, scratch: Path, conver
     left = 0
     for dequantized_too in (False, True):
         fused = _fused(model, taken, dequantized_too, scratch, converter)
-        left = claim(claim_view(fused, libraries), on_nnapi).claimed_count
+        left = claim(graph_of_plain(fused, scratch, libraries), on_nnapi).claimed_count
         if left >= placement.claimed_count:
             as_saved = replace(recipe, level=OptimizationLevel.DISABLE, nnapi_api=None)
             save(saving_of(written(fused, scratch / "fused.onnx"), as_saved, target), converter)

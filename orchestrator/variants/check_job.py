@@ -25,9 +25,15 @@ Checked = CheckReport | UsageError
 
 
 def check_models(
-    paths: Sequence[Path], dims: Mapping[str, int], target: OrtVersion | None, *, measured: bool
+    paths: Sequence[Path],
+    dims: Mapping[str, int],
+    target: OrtVersion | None,
+    *,
+    measured: bool,
+    custom_ops: Sequence[str] = (),
 ) -> list[Checked]:
-    """The report of each model, or why there is none. Measuring is done one model at a time.
+    """The report of each model, or why there is none. Measuring is done one model at a time; `custom_ops` are
+    libraries, for this host, of operators that models may have.
 
     Raises OSError where no temporary folder can be made.
     """
@@ -40,6 +46,7 @@ def check_models(
                 "dims": dict(dims),
                 "target": str(target or ""),
                 "measure": measured,
+                "custom_ops": list(custom_ops),
             }
             for place, path in zip(places, paths, strict=True)
         }
@@ -67,25 +74,28 @@ def _answer(job: Mapping[str, Any]) -> dict[str, Any]:
 
     path = Path(job["path"])
     target = OrtVersion.parse(job["target"]) if job["target"] else None
+    custom_ops = tuple(job["custom_ops"])
     try:
-        facts = facts_of(path, job["dims"])
+        facts = facts_of(path, job["dims"], custom_ops)
         if job["measure"]:
-            facts = _with_measured(facts, path)
+            facts = _with_measured(facts, path, custom_ops)
         report = check(facts, target)
         if report.verdict.steps and report.as_is is not None:
-            mended = mend(path, report.verdict.steps, facts.fixed_dims)
+            mended = mend(path, report.verdict.steps, facts.fixed_dims, custom_ops)
             report = check(dataclasses.replace(facts, mended=mended), target)
         return {"report": dataclasses.asdict(report)}
     except UsageError as error:
         return {"problems": [[one.where, one.what, one.mend] for one in error.problems]}
 
 
-def _with_measured(facts: Any, path: Path) -> Any:
+def _with_measured(facts: Any, path: Path, custom_ops: Sequence[str]) -> Any:
     from android_runner.ort import ModelFormat  # noqa: PLC0415
     from orchestrator.variants.checks.facts import Measured  # noqa: PLC0415
     from orchestrator.variants.denormal_pairs import measure  # noqa: PLC0415
     from orchestrator.variants.inspect import inspect_model  # noqa: PLC0415
 
+    if custom_ops:
+        return dataclasses.replace(facts, measured=Measured(machine="", problem="not with custom operators"))
     if facts.format is ModelFormat.ORT or facts.graph is None:
         what = "weights of an .ort can't be flushed" if facts.graph is not None else facts.graph_problem
         return dataclasses.replace(facts, measured=Measured(machine="", problem=what))

@@ -16,8 +16,9 @@ from android_runner.nnapi.graph import Graph
 from android_runner.nnapi.shapes import expose_all, name_graphs, types_of
 from android_runner.ort import ModelFormat
 from orchestrator.errors import VariantError
-from orchestrator.variants.converter import converter_version, runtime, runtime_errors, runtime_words
+from orchestrator.variants.converter import converter_version, runtime_errors, runtime_words
 from orchestrator.variants.read_onnx import bring_inside
+from orchestrator.variants.sessions import session
 
 MAX_BYTES = 2**31 - 2**20
 """What a protobuf message may have, and some room for names."""
@@ -29,7 +30,7 @@ def claim_graph(path: Path, format_: ModelFormat, custom_ops: Sequence[str] = ()
     Raises VariantError where onnxruntime refuses it, or it is over 2 GB.
     """
     try:
-        return graph_of_plain(plain_model(path, format_, custom_ops), path, custom_ops)
+        return graph_of_plain(plain_model(path, format_, custom_ops), path.resolve().parent, custom_ops)
     except runtime_errors() as error:
         raise VariantError(f"{path.name}: onnxruntime {converter_version()}: {runtime_words(error)}") from error
 
@@ -76,7 +77,7 @@ def plain_model(path: Path, format_: ModelFormat, custom_ops: Sequence[str] = ()
     level = "ORT_ENABLE_BASIC" if format_ is ModelFormat.ONNX else "ORT_DISABLE_ALL"
     with tempfile.TemporaryDirectory(prefix="orch-graph-") as folder:
         plain = Path(folder) / "plain.onnx"
-        _session(str(path), level, custom_ops, save_as=plain)
+        session(str(path), custom_ops, level, save_as=plain)
         plain_bytes = plain.stat().st_size
         model = onnx.load(plain, load_external_data=False)
     name_graphs(model.graph)
@@ -85,29 +86,14 @@ def plain_model(path: Path, format_: ModelFormat, custom_ops: Sequence[str] = ()
     return model
 
 
-def graph_of_plain(model: Any, path: Path, custom_ops: Sequence[str] = ()) -> Graph:
-    """The graph of a `plain_model`; `path` is the file that it was made of.
-
-    Raises as `plain_model` does.
+def graph_of_plain(model: Any, folder: Path, custom_ops: Sequence[str] = ()) -> Graph:
+    """A ModelProto as NNAPI's claim rules look at it, all shapes told by onnxruntime; `folder` is where its external
+    data lies. Raises as `plain_model` does.
     """
     whole = type(model)()
     whole.CopyFrom(model)
-    bring_inside(whole, path.resolve().parent)
+    bring_inside(whole, folder)
     expose_all(whole)
     if whole.ByteSize() >= MAX_BYTES:
-        raise VariantError(f"{path.name}: {whole.ByteSize()} bytes; NNAPI's claim is told of models below 2 GB only")
-    outputs = _session(whole.SerializeToString(), "ORT_DISABLE_ALL", custom_ops).get_outputs()
-    return graph_of(model, types_of(outputs))
-
-
-def _session(model: str | bytes, level: str, custom_ops: Sequence[str], save_as: Path | None = None) -> Any:
-    ort = runtime()
-    options = ort.SessionOptions()
-    for library in custom_ops:
-        options.register_custom_ops_library(library)
-    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
-    options.intra_op_num_threads = 1
-    if save_as is not None:
-        options.optimized_model_filepath = str(save_as)
-        options.add_session_config_entry("session.save_model_format", "ONNX")
-    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        raise VariantError(f"{whole.ByteSize()} bytes; NNAPI's claim is told of models below 2 GB only")
+    return graph_of(model, types_of(session(whole.SerializeToString(), custom_ops).get_outputs()))

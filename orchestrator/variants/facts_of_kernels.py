@@ -6,12 +6,13 @@ Each operator is asked alone, once for each combination of input types, which co
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchestrator.variants.checks.facts import MissingKernel
-from orchestrator.variants.converter import runtime, runtime_errors
+from orchestrator.variants.converter import runtime_errors
 from orchestrator.variants.graph import ELEMENT_TYPES
+from orchestrator.variants.sessions import session
 
 _MAX_ASKED = 400
 _NO_KERNEL = "Could not find an implementation"
@@ -24,8 +25,11 @@ def is_about_kernels(words: str) -> bool:
     return _NO_KERNEL in words
 
 
-def missing_kernels(model: Any) -> tuple[MissingKernel, ...]:
-    """Operators of the main graph without a kernel on the CPU, `model` a ModelProto that onnxruntime refused."""
+def missing_kernels(model: Any, custom_ops: Sequence[str] = ()) -> tuple[MissingKernel, ...]:
+    """Operators of the main graph without a kernel on the CPU, `model` a ModelProto that onnxruntime refused.
+
+    `custom_ops` are libraries of operators that it may have.
+    """
     types = _types_of(model)
     nodes: dict[_Signature, list[Any]] = {}
     for node in model.graph.node:
@@ -33,7 +37,7 @@ def missing_kernels(model: Any) -> tuple[MissingKernel, ...]:
         nodes.setdefault(asked, []).append(node)
     found = []
     for (_, operator, inputs), same in list(nodes.items())[:_MAX_ASKED]:
-        if _lacks(model, same[0], types):
+        if _lacks(model, same[0], types, custom_ops):
             names = tuple(ELEMENT_TYPES.get(one, "?") for one in dict.fromkeys(inputs) if one)
             found.append(
                 MissingKernel(operator=operator, types=names, nodes=tuple(node.name or node.op_type for node in same))
@@ -61,7 +65,7 @@ def _types_of(model: Any) -> Mapping[str, int]:
     return types | {tensor.name: tensor.data_type for tensor in graph.initializer}
 
 
-def _lacks(model: Any, node: Any, types: Mapping[str, int]) -> bool:
+def _lacks(model: Any, node: Any, types: Mapping[str, int], custom_ops: Sequence[str]) -> bool:
     """Whether a model of this node alone is refused for want of a kernel."""
     import onnx  # noqa: PLC0415
     from onnx import helper  # noqa: PLC0415
@@ -72,12 +76,8 @@ def _lacks(model: Any, node: Any, types: Mapping[str, int]) -> bool:
     outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
     graph = helper.make_graph([node], "one", inputs, outputs, list(constants.values()))
     alone = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
-    ort = runtime()
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
     try:
-        ort.InferenceSession(alone.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        session(alone.SerializeToString(), custom_ops)
     except runtime_errors() as error:
         return is_about_kernels(str(error))
     return False

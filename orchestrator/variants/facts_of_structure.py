@@ -1,5 +1,5 @@
-"""Read from a ModelProto what its nodes tell: names that nothing makes, foreign operators, graphs within nodes, moves
-between layouts, half precision."""
+"""Read from a ModelProto what its nodes tell: names that nothing makes, graphs within nodes, moves between layouts,
+half precision."""
 
 from __future__ import annotations
 
@@ -16,31 +16,14 @@ _IMAGE_OPERATORS = frozenset((
     "AveragePool", "Conv", "ConvTranspose", "DepthToSpace", "GlobalAveragePool", "GlobalMaxPool", "MaxPool", "Resize",
     "SpaceToDepth", "Upsample", "QLinearConv", "FusedConv",
 ))  # fmt: skip
-_KNOWN_DOMAINS = frozenset((
-    "", "ai.onnx", "ai.onnx.ml", "ai.onnx.training", "ai.onnx.preview", "ai.onnx.preview.training", "com.microsoft",
-    "com.microsoft.nchwc", "com.microsoft.experimental", "com.ms.internal.nhwc", "org.pytorch.aten",
-))  # fmt: skip
 _MAX_PROBLEMS = 5
 
 
 def require_sound(where: str, model: Any) -> None:
-    """Raise UsageError where a node takes a tensor that nothing makes, or operators come from an unknown domain."""
+    """Raise UsageError where a node takes a tensor that nothing makes."""
     problems = [
         Problem(where, f"{shown(user)} takes {shown(name)}, which nothing makes", "export the model again")
         for user, name in _undeclared(model.graph, frozenset())
-    ]
-    own = {function.domain for function in model.functions}
-    foreign: dict[str, str] = {}
-    for node in _every_node(model.graph):
-        if node.domain not in _KNOWN_DOMAINS and node.domain not in own:
-            foreign.setdefault(node.domain, node.op_type)
-    problems += [
-        Problem(
-            where,
-            f"operator {shown(domain)}:{shown(operator)} is somebody else's, and no library with it is given",
-            "only models of ONNX's and onnxruntime's own operators can be checked",
-        )
-        for domain, operator in foreign.items()
     ]
     if problems:
         raise UsageError(*problems[:_MAX_PROBLEMS])

@@ -7,12 +7,10 @@ The settings for ORT format are those of onnxruntime's own converter
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from android_runner.nnapi.from_onnx import graph_of
-from android_runner.nnapi.graph import Graph
-from android_runner.nnapi.shapes import expose_all, types_of
 from android_runner.ort import OptimizationLevel, OptimizationStyle, TargetPlatform
 from orchestrator.variants.converter import runtime
 from orchestrator.variants.recipe import Recipe
@@ -52,19 +50,9 @@ def saving_as_onnx(source: Path, level: OptimizationLevel, target: Path) -> Savi
     return Saving(source=source, target=target, level=_LEVELS[level], entries=entries)
 
 
-def require_loadable(source: Path, custom_ops: tuple[str, ...] = ()) -> None:
+def require_loadable(source: Path, custom_ops: Sequence[str] = ()) -> None:
     """Have onnxruntime make a session of a model as it is. Raises its errors."""
-    _session(str(source), custom_ops)
-
-
-def claim_view(model: Any, custom_ops: tuple[str, ...] = ()) -> Graph:
-    """A ModelProto below 2 GB as NNAPI's claim rules look at it, all shapes told by onnxruntime. Raises its errors."""
-    import onnx  # noqa: PLC0415
-
-    exposed = onnx.ModelProto()
-    exposed.CopyFrom(model)
-    expose_all(exposed)
-    return graph_of(model, types_of(_session(exposed.SerializeToString(), custom_ops).get_outputs()))
+    session(str(source), custom_ops)
 
 
 def written(model: Any, path: Path) -> Path:
@@ -73,10 +61,14 @@ def written(model: Any, path: Path) -> Path:
     return path
 
 
-def _session(model: str | bytes, custom_ops: tuple[str, ...]) -> Any:
+def session(
+    model: str | bytes, custom_ops: Sequence[str] = (), level: str = "ORT_DISABLE_ALL", save_as: Path | None = None
+) -> Any:
+    """A session that nothing is run with, of a file or of a ModelProto's bytes, with libraries of custom operators;
+    `save_as` has what `level` makes of it, as ONNX. Raises onnxruntime's errors."""
     ort = runtime()
     options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
     options.log_severity_level = _FATAL
     options.intra_op_num_threads = 1  # other workers have the other cores
     options.enable_cpu_mem_arena = False
@@ -84,4 +76,7 @@ def _session(model: str | bytes, custom_ops: tuple[str, ...]) -> Any:
         options.add_session_config_entry(key, value)
     for library in custom_ops:
         options.register_custom_ops_library(library)
+    if save_as is not None:
+        options.optimized_model_filepath = str(save_as)
+        options.add_session_config_entry("session.save_model_format", "ONNX")
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])

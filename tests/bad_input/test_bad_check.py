@@ -37,7 +37,10 @@ BAD: Mapping[str, tuple[Make, str]] = {
     "escaping external data": (lambda folder: nets.external(folder / "net", "../out.bin"), "leaves the model's folder"),
     "a cycle": (lambda folder: nets.save(check_nets.cyclic(), folder / "net.onnx"), "cycle"),
     "an undeclared tensor": (lambda folder: nets.save(check_nets.undeclared(), folder / "net.onnx"), "nothing makes"),
-    "a custom domain": (lambda folder: nets.save(check_nets.foreign(), folder / "net.onnx"), "com.example:Relu"),
+    "a custom domain": (
+        lambda folder: nets.save(check_nets.foreign(), folder / "net.onnx"),
+        "of domain com.example (Relu)",
+    ),
     "a plan": (a_plan, "a plan is not a model"),
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import custom_operator
-from tests.orch_cli import Orch
+from tests.orch_cli import Orch, cpu_plan, wait_for_line
 from tests.unit.variants import nets
 
 ONE_ROUND = ("--rounds", "1", "--iterations", "3", "--device", "virtual")
@@ -20,8 +20,11 @@ def twice(tmp_path: Path) -> Path:
 
 
 def test_without_its_library_a_model_is_refused_by_domain(orch: Orch, twice: Path) -> None:
-    for words in (("model", "build"), ("plan", "--device", "virtual"), ("run", "--device", "virtual")):
-        ended = orch(*words, twice)
+    for words in (
+        ("model", "build", twice), ("model", "check", twice), ("model", "diff", twice, twice),
+        ("plan", "--device", "virtual", twice), ("run", "--device", "virtual", twice),
+    ):  # fmt: skip
+        ended = orch(*words)
         assert ended.code == 2, ended
         assert "uses operators that onnxruntime does not have, of domain orch.test (Twice)" in ended.err
         assert "give --custom-ops LIB" in ended.err
@@ -68,3 +71,35 @@ def test_functions_of_the_model_s_own_are_no_custom_operators(orch: Orch, tmp_pa
     ended = orch("model", "build", nets.save(model, tmp_path / "own.onnx"), "--recipe", "basic", "--json")
     assert ended.code == 0, ended
     assert json.loads(ended.out)[0]["reason"] == ""
+
+
+def test_it_is_checked_and_compared_with_its_library(orch: Orch, twice: Path, tmp_path: Path) -> None:
+    library = custom_operator.library(tmp_path)
+    checked = orch("model", "check", twice, "--custom-ops", library, "--json")
+    assert checked.code == 0, checked
+    (report,) = json.loads(checked.out)
+    assert report["verdict"]["command"] == f"orch run {twice} --preset quick --custom-ops {library}"
+    different = orch("model", "diff", twice, f"{twice}:basic", "--custom-ops", library)
+    assert different.code == 0, different
+    (row,) = json.loads(
+        orch("model", "build", twice, "--recipe", "basic", "--check", "--custom-ops", library, "--json").out
+    )
+    assert row["verdict"] == "within", row
+
+
+def test_its_library_is_known_when_a_run_goes_on(orch: Orch, twice: Path, tmp_path: Path) -> None:
+    library = custom_operator.library(tmp_path)
+    plan = cpu_plan(tmp_path)
+    words = ("run", plan, "--device", "virtual", "--rounds", "2", "--iterations", "3", "--custom-ops", library)
+    plan.write_text(f'models = ["{twice}"]\n{plan.read_text()}')
+    process = orch.start(*words)
+    wait_for_line(process, "run ")
+    process.kill()
+    process.communicate()
+    shelf = orch.home / "shelf" / "numerics"
+    for known in shelf.glob("*.json"):
+        known.unlink()
+    ended = orch("resume")
+    assert ended.code == 0, ended
+    rows = json.loads(orch("report", "--format", "json").out)
+    assert {one["verdict"] for one in rows["models"][0]["variants"]} == {"within", "the source itself"}, rows

@@ -12,8 +12,6 @@ from android_runner.nnapi.graph import Graph, Node
 from android_runner.nnapi.placement import Refusal
 from orchestrator.variants.checks.facts import ModelFacts
 
-REWRITABLE = ("Sum",)
-"""Operators that NNAPI refuses and that can be written in ones that it takes: Sum as Adds."""
 DYNAMIC_QUANTIZATION = ("ConvInteger", "DynamicQuantizeLinear", "DynamicQuantizeMatMul", "MatMulInteger",
                         "MatMulIntegerToFloat", "DynamicQuantizeLSTM")  # fmt: skip
 RUNTIME_DOMAINS = ("com.microsoft", "com.ms.internal")
@@ -26,7 +24,7 @@ def cause_of(facts: ModelFacts, graph: Graph, refusal: Refusal) -> str:
     """The id of the finding that a refused node belongs to."""
     node = graph.nodes[refusal.node]
     for rules, cause, applies in _CAUSES:
-        if refusal.rule in rules and applies(facts, graph, node):
+        if (not rules or refusal.rule in rules) and applies(facts, graph, node):
             return cause
     return f"nnapi-{refusal.rule}"
 
@@ -67,8 +65,8 @@ def _holds_graphs(_facts: ModelFacts, _graph: Graph, node: Node) -> bool:
     return node.has_subgraph
 
 
-def _rewritable(_facts: ModelFacts, _graph: Graph, node: Node) -> bool:
-    return node.op_type in REWRITABLE and not node.domain
+def _rewritable(facts: ModelFacts, _graph: Graph, node: Node) -> bool:
+    return node.name in facts.rewritable
 
 
 def _from_inputs(facts: ModelFacts, graph: Graph, _node: Node) -> bool:
@@ -76,7 +74,7 @@ def _from_inputs(facts: ModelFacts, graph: Graph, _node: Node) -> bool:
 
 
 _Applies = Callable[[ModelFacts, Graph, Node], bool]
-_CAUSES: tuple[tuple[tuple[str, ...], str, _Applies], ...] = (
+_CAUSES: tuple[tuple[tuple[str, ...], str, _Applies], ...] = (  # of the rules named, of any where none is
     (_OPSET, "opset-nnapi", _always),
     (("constant-input", "quantization"), "initializers-in-inputs", _overridable),
     (_TYPES, "fp16-tensors", _half),
@@ -84,7 +82,7 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, _Applies], ...] = (
     (("no-builder",), "dynamic-quantization", _dynamically_quantized),
     (("no-builder", "domain"), "fused-operators", _fused),
     (("no-builder",), "subgraphs", _holds_graphs),
-    (("no-builder",), "nnapi-rewritable", _rewritable),
+    ((), "nnapi-rewritable", _rewritable),
     (("dynamic-shape",), "dynamic-shapes", _from_inputs),
     (("dynamic-shape",), "shapes-from-data", _always),
     (("external-data",), "external-data", _always),

@@ -122,7 +122,8 @@ class ModelFacts:
     dimensions of `fixed_dims`, which were `guessed` where nobody gave them. `operators_before` are the labels of the
     file's own nodes. `moves_before` and `moves_after`: Transposes between NCHW and NHWC in the file and after level
     basic, `moves_at_border` those of the latter at the model's inputs and outputs. `float16`: names of half precision
-    tensors; `casts_added`: Casts that onnxruntime put in for operators without such a kernel.
+    tensors; `casts_added`: Casts that onnxruntime put in for operators without such a kernel. `rewritable`: names of
+    the nodes that the step `nnapi-rewrites` would write in operators that NNAPI takes.
     """
 
     name: str
@@ -153,6 +154,7 @@ class ModelFacts:
     moves_after: tuple[str, ...] = ()
     moves_at_border: tuple[str, ...] = ()
     missing_kernels: tuple[MissingKernel, ...] = ()
+    rewritable: frozenset[str] = frozenset()
     checker: tuple[CheckerAnswer, ...] = ()
     measured: Measured | None = None
     mended: Mended | None = None

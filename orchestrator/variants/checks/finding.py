@@ -76,6 +76,12 @@ def run_command(path: str, *words: str) -> str:
     return shlex.join(["orch", "run", path, *words])
 
 
+def with_options(command: str, *words: str) -> str:
+    """The command with further options; the same where it takes a model no more (`converters add`)."""
+    takes_model = command.startswith(("orch model build", "orch model check", "orch run"))
+    return f"{command} {shlex.join(words)}" if takes_model and words else command
+
+
 def check_command(path: str, *words: str) -> str:
     """The command that checks a model again."""
     return shlex.join(["orch", "model", "check", path, *words])

@@ -51,8 +51,8 @@ def lost_to(facts: ModelFacts, graph: Graph, placement: Placement, cause: str) -
 _TEXTS: Mapping[str, tuple[Severity, str, str, tuple[str, ...], tuple[int, ...]]] = {
     "nnapi-rewritable": (
         Severity.COSTS,
-        "NNAPI does not know them, but they can be written in operators that it takes",
-        "write them so: a Sum of two tensors is an Add",
+        "NNAPI does not take them, but they can be written in operators that it takes",
+        "write them so (a Sum of two tensors is an Add); more nodes may cost more than they save: measure both",
         ("nnapi-rewrites",),
         (7859, 9285),
     ),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from android_runner.nnapi.graph import Graph
 from android_runner.nnapi.placement import Placement
 from android_runner.ort import OrtVersion
 from orchestrator.variants.checks.facts import CheckerAnswer, ModelFacts
-from orchestrator.variants.checks.finding import Finding, Severity, counted
+from orchestrator.variants.checks.finding import Finding, Severity, counted, with_options
 from orchestrator.variants.checks.formats import format_findings
 from orchestrator.variants.checks.nnapi import lost_to, nnapi_findings
 from orchestrator.variants.checks.report import CheckReport
@@ -83,6 +84,16 @@ def check(facts: ModelFacts, target: OrtVersion | None = None) -> CheckReport:
         measured=facts.measured,
         findings=tuple(findings),
         verdict=verdict(facts, usable, findings, mended),
+    )
+
+
+def with_libraries(report: CheckReport, libraries: Sequence[str]) -> CheckReport:
+    """The report with the libraries of custom operators, as a person named them, in every command."""
+    words = [word for library in libraries for word in ("--custom-ops", library)]
+    return replace(
+        report,
+        findings=tuple(replace(one, command=with_options(one.command, *words)) for one in report.findings),
+        verdict=replace(report.verdict, command=with_options(report.verdict.command, *words)),
     )
 
 

@@ -15,9 +15,10 @@ from android_runner.nnapi.graph import Graph
 from android_runner.nnapi.shapes import name_graphs
 from android_runner.nnapi.target import NnapiTarget
 from android_runner.ort import OptimizationLevel
+from orchestrator.variants.claim_graph import graph_of_plain
 from orchestrator.variants.converter import Converter, installed
 from orchestrator.variants.saving import save
-from orchestrator.variants.sessions import claim_view, saving_as_onnx, written
+from orchestrator.variants.sessions import saving_as_onnx, written
 from orchestrator.variants.steps import rewrite_image, rewrite_matrix, rewrite_simple
 from orchestrator.variants.steps.apply import Bench, NothingToDo
 from orchestrator.variants.steps.site import Site
@@ -52,19 +53,29 @@ def rewritten(model: Any, _step: str, bench: Bench) -> Any:
     return made
 
 
+def rewritable(model: Any, view: Graph, bench: Bench) -> frozenset[str]:
+    """Names of the nodes that the step would rewrite at once; `model` is at level basic, `view` what `graph_of_plain`
+    says of it. Raises as that does."""
+    return frozenset(str(model.graph.node[at].name) for at in _fitting(model, view, bench, "")[0])
+
+
 def _one_turn(start: Any, bench: Bench, mark: str) -> tuple[Any, str]:
     """The model with the rewrites that fit it now, None where there is none; and why NNAPI refuses what it does."""
-    view = claim_view(start, bench.custom_ops)
+    sites, reasons = _fitting(start, graph_of_plain(start, bench.scratch, bench.custom_ops), bench, mark)
+    return (_with_sites(start, sites) if sites else None), reasons
+
+
+def _fitting(start: Any, view: Graph, bench: Bench, mark: str) -> tuple[dict[int, Site], str]:
+    """The replacements that NNAPI takes whole, by the node's place; and why it refuses what it does."""
     refused = {refusal.node: refusal.reason for refusal in claim(view, NnapiTarget(api_level=API_LEVEL)).refused}
     positions = node_positions(start)
     sites = _sites(start, view, [positions[at] for at in refused], mark)
     while sites:
-        made = _with_sites(start, sites)
-        failed = _not_taken(made, sites, bench)
+        failed = _not_taken(_with_sites(start, sites), sites, bench)
         if not failed:
-            return made, ""
+            break
         sites = {at: site for at, site in sites.items() if at not in failed}
-    return None, "; ".join(dict.fromkeys(refused.values()))
+    return sites, "; ".join(dict.fromkeys(refused.values()))
 
 
 def _sites(model: Any, view: Graph, refused: Sequence[int], mark: str) -> dict[int, Site]:
@@ -120,6 +131,6 @@ def _drop_unread(graph: Any) -> None:
 def _not_taken(made: Any, sites: Mapping[int, Site], bench: Bench) -> set[int]:
     """The sites with a node that NNAPI refuses still."""
     owners = {node.output[0]: at for at, site in sites.items() for node in site.nodes}
-    view = claim_view(made, bench.custom_ops)
+    view = graph_of_plain(made, bench.scratch, bench.custom_ops)
     refused = claim(view, NnapiTarget(api_level=API_LEVEL)).refused
     return {owners[name] for one in refused for name in view.nodes[one.node].outputs[:1] if name in owners}

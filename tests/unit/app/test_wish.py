@@ -112,6 +112,7 @@ def test_what_names_no_plan_is_refused(things: tuple[str, ...], words: str) -> N
         devices=st.lists(st.text(), max_size=3).map(tuple),
         inputs=st.dictionaries(st.text(), st.text(), max_size=3),
         command=st.text(),
+        custom_ops=st.lists(st.tuples(st.text(), st.text()), max_size=2).map(tuple),
     )
 )
 def test_what_is_kept_of_a_plan_comes_back_as_it_was(kept: Kept) -> None:

@@ -17,9 +17,11 @@ from orchestrator.variants.checks.finding import MAX_PLACES, Finding, Severity
 from orchestrator.variants.checks.formats import LARGEST_BYTES, newest_opset
 from orchestrator.variants.checks.report import CheckReport
 from orchestrator.variants.checks.rules import check
+from orchestrator.variants.converter import converter_version, runtime_errors
 from orchestrator.variants.facts_of_model import facts_of, mend
 from orchestrator.variants.recipe_words import STEP_WORDS, parse_recipe
 from orchestrator.variants.samples import mnist
+from orchestrator.variants.sessions import require_loadable
 from tests.unit.variants import check_nets, nets
 
 Net = Callable[[], Any]
@@ -86,7 +88,7 @@ ROWS: Mapping[str, tuple[Net, Net, Severity, str]] = {
     "nnapi-stop-op": (check_nets.boxes, check_nets.plain, Severity.COSTS, "nms"),
     "nnapi-small-share": (check_nets.boxes, check_nets.plain, Severity.COSTS, "nms"),
     "nnapi-none": (nets.branching, check_nets.plain, Severity.BLOCKS, "if"),
-    "nnapi-no-builder": (lambda: check_nets.chain("Softsign"), check_nets.plain, Severity.COSTS, "softsign0"),
+    "nnapi-no-builder": (lambda: check_nets.chain("Asinh"), check_nets.plain, Severity.COSTS, "asinh0"),
     "nnapi-type": (lambda: nets.embedding(1), check_nets.plain, Severity.COSTS, "cast"),
     "nnapi-constant-input": (lambda: nets.embedding(1), check_nets.plain, Severity.COSTS, "gather"),
     "nnapi-api-level": (
@@ -305,7 +307,15 @@ def test_an_opset_against_the_binary(tmp_path: Path) -> None:
     found = the(report_of(model, tmp_path, target="1.14.0"), "opset-runtime")
     assert found.steps == ("opset=18",)
     assert "opset-runtime" not in ids(report_of(model, tmp_path, target="1.15.0"))
-    assert newest_opset(OrtVersion(1, 30)) is None
+    assert newest_opset(OrtVersion(1, 99)) is None
+
+
+def test_the_newest_opset_is_what_this_onnxruntime_loads(tmp_path: Path) -> None:
+    newest = newest_opset(OrtVersion.parse(converter_version()))
+    assert newest is not None
+    require_loadable(nets.save(nets.model_of_opset(newest), tmp_path / "newest.onnx"))
+    with pytest.raises(runtime_errors(), match=f"till opset {newest}"):
+        require_loadable(nets.save(nets.model_of_opset(newest + 1), tmp_path / "newer.onnx"))
 
 
 def test_over_2_gb_is_a_finding_of_size_alone() -> None:
@@ -344,7 +354,7 @@ def test_one_command_mends_several_things_in_order(tmp_path: Path) -> None:
 
 
 def test_places_are_bounded(tmp_path: Path) -> None:
-    report = report_of(check_nets.chain(*["Softsign"] * 20), tmp_path)
+    report = report_of(check_nets.chain(*["Asinh"] * 20), tmp_path)
     found = the(report, "nnapi-no-builder")
     assert found.count == 20
     assert len(found.places) == MAX_PLACES
@@ -353,7 +363,7 @@ def test_places_are_bounded(tmp_path: Path) -> None:
 UNUSABLE: Mapping[str, tuple[Net, str]] = {
     "cycle": (check_nets.cyclic, "cycle"),
     "undeclared": (check_nets.undeclared, "relu0 takes nowhere, which nothing makes"),
-    "custom domain": (check_nets.foreign, "com.example:Relu"),
+    "custom domain": (check_nets.foreign, "of domain com.example (Relu)"),
     "opset of the future": (lambda: check_nets.chain("Relu", opset=99), "opset 99"),
     "a type that can't be": (lambda: check_nets.chain("Nonsense"), "Nonsense"),
 }
