@@ -38,7 +38,7 @@ class HeatTraits:
 
     `rise_c`: how far above the air it would settle at full load if its clocks never fell. `battery_coupling`: share of
     the chip's excess over the air that the battery settles at. `charge_ma` comes in by the cable, `idle_ma` and at full
-    load and top clock `load_ma` go out.
+    load and top clock `load_ma` go out. `top_speed`: no clock above this share may be set (root's `scaling_max_freq`).
     """
 
     ambient_c: float
@@ -55,6 +55,7 @@ class HeatTraits:
     charge_ma: float = 450.0
     idle_ma: float = 150.0
     load_ma: float = 1400.0
+    top_speed: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ def problems(traits: HeatTraits) -> list[str]:
     """What makes traits impossible, a line each; empty when they are sound."""
     checks = {
         "least_speed: outside of (0, 1]": 0.0 < traits.least_speed <= 1.0,
+        "top_speed: outside of (0, 1]": 0.0 < traits.top_speed <= 1.0,
         "throttle_full_c: not above throttle_from_c": traits.throttle_full_c > traits.throttle_from_c,
         "rise_c: below 0": traits.rise_c >= 0.0,
         "time_constant_s: not above 0": traits.time_constant_s > 0.0,
@@ -104,8 +106,9 @@ def speed_at(soc_c: float, traits: HeatTraits) -> float:
     """As `speed`, at a chip's temperature in °C."""
     over = (soc_c - traits.throttle_from_c) / (traits.throttle_full_c - traits.throttle_from_c)
     if over <= 0.0:
-        return 1.0
-    return traits.least_speed if over >= 1.0 else 1.0 - over * (1.0 - traits.least_speed)
+        return traits.top_speed
+    allowed = traits.least_speed if over >= 1.0 else 1.0 - over * (1.0 - traits.least_speed)
+    return min(allowed, traits.top_speed)
 
 
 def power(traits: HeatTraits, load: float, speed_share: float) -> float:
@@ -173,9 +176,10 @@ def _steady_s(soc_c: float, traits: HeatTraits, load: float) -> float:
     if load <= 0.0:
         return math.inf  # nothing computes: what clocks would be allowed changes nothing
     if soc_c < start - _NEAR_C:
-        return _crossing_s(soc_c, start, traits.ambient_c + traits.rise_c * load, traits.time_constant_s)
+        target = traits.ambient_c + traits.rise_c * power(traits, load, traits.top_speed)
+        return _crossing_s(soc_c, start, target, traits.time_constant_s)
     if soc_c > full + _NEAR_C:
-        target = traits.ambient_c + traits.rise_c * power(traits, load, traits.least_speed)
+        target = traits.ambient_c + traits.rise_c * power(traits, load, speed_at(soc_c, traits))
         return _crossing_s(soc_c, full, target, traits.time_constant_s)
     slope = (1.0 - traits.least_speed) / (full - start)
     gain = traits.rise_c * load * traits.power_exponent * slope
@@ -213,7 +217,8 @@ def warming_s(traits: HeatTraits, load: float, until_c: float) -> float:
         return traits.time_constant_s / (made - soc_c)
 
     bend = min(until_c, traits.throttle_from_c)
-    total = _crossing_s(traits.ambient_c, bend, traits.ambient_c + traits.rise_c * load, traits.time_constant_s)
+    target = traits.ambient_c + traits.rise_c * power(traits, load, traits.top_speed)
+    total = _crossing_s(traits.ambient_c, bend, target, traits.time_constant_s)
     intervals = 64
     width = (until_c - bend) / intervals
     weights = [1.0, *([4.0, 2.0] * (intervals // 2 - 1)), 4.0, 1.0]

@@ -8,23 +8,10 @@ from dataclasses import dataclass
 from random import Random
 
 from android_runner.facts import Vitals
-from android_runner.virtual.heat.bursts import Phase, load_average, phases
-from android_runner.virtual.heat.model import (
-    Piece,
-    clock_steps,
-    cold,
-    current_ma,
-    next_piece,
-    piece_of,
-    speed,
-    thermal_status,
-)
+from android_runner.virtual.heat.body import FULL_LOAD_THREADS, Body
 from android_runner.virtual.heat.nature import Nature, NoiseTraits, draw_nature
 from android_runner.virtual.heat.scenario import Scenario
-from android_runner.virtual.heat.sensors import Readings, shown
 
-FULL_LOAD_THREADS = 4
-"""So many computing threads are full load: they heat a phone as much as it can be heated."""
 _TOP_KHZ = 2_000_000
 _BOOT_ID = "00000000-0000-4000-8000-000000000000"
 
@@ -48,70 +35,49 @@ class SimulatedPhone:
 
     def __init__(self, nature: Nature, seed: str | int) -> None:
         self.nature = nature
-        self.now_s = 0.0
-        self.state = cold(nature.heat, nature.level)
-        self._load_1m = 0.0
-        self._residency_s: dict[float, float] = {}
-        self._phases = phases(nature.bursts, Random(f"{seed}/bursts"))
-        self._phase = next(self._phases)
+        self.body = Body(nature, seed)
         self._chance = ProcessChance(nature.noise, Random(f"{seed}/processes"))
-        self._cold = self.truth()
+
+    @property
+    def now_s(self) -> float:
+        """Seconds since its boot."""
+        return self.body.now_s
 
     @property
     def speed(self) -> float:
         """The share of its top clock that it may run at now."""
-        return speed(self.state, self.nature.heat)
+        return self.body.speed
 
     def run(self, work_s: float, threads: int = FULL_LOAD_THREADS, *, cv: float | None = None) -> TrialTime:
         """A process with so much work (seconds at the top clock, alone on the phone), to its end.
 
         `cv` stands in place of the scenario's coefficient of variation between processes.
         """
-        began_s = self.now_s
+        body = self.body
+        began_s = body.now_s
         factor = self._chance.draw(cv)
-        load = min(1.0, threads / FULL_LOAD_THREADS)
         left_s = work_s * factor
         paces: list[tuple[float, float]] = []
         while left_s > 0.0:
-            free = 1.0 - self._current_phase().takes
-            piece = self._next(load, left_s / (free * self.speed))
-            done_s = piece.speed * free * piece.took_s
-            if done_s >= left_s * (1.0 - 1e-9):
-                piece = piece_of(self.state, self.nature.heat, self._heat_load(load), left_s / (free * piece.speed))
+            piece = body.next_piece(threads, 1.01 * left_s / (body.free * body.speed))
+            pace = body.free * piece.speed
+            done_s = pace * piece.took_s
+            if done_s >= left_s:
+                piece = body.piece_of(threads, left_s / pace)
                 done_s = left_s
-            self._pass(piece, threads)
+            body.live(piece, threads)
             left_s -= done_s
-            paces.append((factor / (free * piece.speed), done_s))
-        took_s = self.now_s - began_s
+            paces.append((factor / pace, done_s))
+        took_s = body.now_s - began_s
         return TrialTime(began_s, took_s, took_s / work_s, _weighted_median(paces))
 
     def rest(self, dt_s: float) -> None:
         """Nothing of ours runs for so long."""
-        until_s = self.now_s + dt_s
-        while (left_s := until_s - self.now_s) > 1e-9:
-            self._pass(self._next(0.0, left_s), 0)
-
-    def truth(self) -> Readings:
-        """How it is, were every sensor there and honest."""
-        state, traits = self.state, self.nature.heat
-        skin_c = traits.ambient_c + 0.8 * (state.soc_c - traits.ambient_c)
-        return Readings(
-            battery_level=int(state.level),
-            battery_c=state.battery_c,
-            battery_current_ma=current_ma(state, traits, self._heat_load(0.0)),
-            zones_c={"soc": state.soc_c, "skin": skin_c},
-            thermal_status=thermal_status(state, traits),
-            clock=clock_steps(self.speed, traits)[0][0],
-            residency_s=dict(self._residency_s),
-        )
-
-    def readings(self) -> Readings:
-        """What its sensors say now."""
-        return shown(self.truth(), self._cold, self.nature.honesty)
+        self.body.hold(0, dt_s)
 
     def vitals(self) -> Vitals:
         """What a snapshot would tell of it now; figures as the phone's files round them."""
-        said = self.readings()
+        said = self.body.readings()
         return Vitals(
             uptime_s=round(self.now_s, 2),
             boot_id=_BOOT_ID,
@@ -121,30 +87,9 @@ class SimulatedPhone:
             zones_c={name: round(zone_c, 1) for name, zone_c in (said.zones_c or {}).items()},
             current_freq_khz=() if said.clock is None else (round(_TOP_KHZ * said.clock),),
             residency_s={} if said.residency_s is None else {0: _counters(said.residency_s)},
-            load_1m=round(self._load_1m, 2),
-            running=1 + round(self._current_phase().runnable),
+            load_1m=round(self.body.load_1m, 2),
+            running=1 + round(self.body.others),
         )
-
-    def _heat_load(self, own: float) -> float:
-        """The share of the cores that compute, with what others take."""
-        return min(1.0, own + self._phase.takes)
-
-    def _current_phase(self) -> Phase:
-        while self._phase.until_s - self.now_s <= 1e-9:
-            self._phase = next(self._phases)
-        return self._phase
-
-    def _next(self, load: float, limit_s: float) -> Piece:
-        """The next stretch with one speed and one phase; a burst's begin or end on the way shortens it."""
-        limit_s = min(limit_s, self._current_phase().until_s - self.now_s)
-        return next_piece(self.state, self.nature.heat, self._heat_load(load), limit_s)
-
-    def _pass(self, piece: Piece, threads: int) -> None:
-        self.state = piece.state
-        self.now_s += piece.took_s
-        self._load_1m = load_average(self._load_1m, threads + self._phase.runnable, piece.took_s)
-        for step, share in clock_steps(piece.speed, self.nature.heat):
-            self._residency_s[step] = self._residency_s.get(step, 0.0) + share * piece.took_s
 
 
 def _counters(residency_s: Mapping[float, float]) -> tuple[tuple[int, float], ...]:

@@ -110,6 +110,14 @@ def test_rest_cools_it_down_to_the_air() -> None:
     assert rested.soc_c == pytest.approx(DRIFT.ambient_c, abs=0.01)
 
 
+def test_clocks_that_root_keeps_low_heat_less_and_may_never_throttle() -> None:
+    capped = dataclasses.replace(DRIFT, top_speed=0.6)
+    warm = advance(cold(capped), capped, 1.0, 10_000.0)
+    assert speed(cold(capped), capped) == speed(warm, capped) == 0.6
+    assert warm.soc_c == pytest.approx(capped.ambient_c + capped.rise_c * 0.6**capped.power_exponent)
+    assert warm.soc_c < capped.throttle_from_c
+
+
 def test_status_rises_with_heat() -> None:
     statuses = [thermal_status(HeatState(float(soc_c), 30.0, 80.0), DRIFT) for soc_c in range(20, 70)]
     assert statuses == sorted(statuses)

@@ -59,7 +59,7 @@ def test_fewer_threads_heat_less() -> None:
     one, four = silent("drift", 1), silent("drift", 1)
     one.run(1000.0, threads=1)
     four.run(1000.0, threads=4)
-    assert one.state.soc_c < four.state.soc_c
+    assert one.body.state.soc_c < four.body.state.soc_c
     assert one.speed > four.speed
 
 
@@ -137,8 +137,8 @@ def test_lying_sensors_stay_cold() -> None:
     after = phone.vitals()
     assert phone.speed < 0.9
     assert (after.battery_c, after.thermal_status, after.zones_c) == (before.battery_c, 0, before.zones_c)
-    assert set(phone.readings().residency_s or {}) == {1.0}
-    assert len(phone.truth().residency_s or {}) > 1
+    assert set(phone.body.readings().residency_s or {}) == {1.0}
+    assert len(phone.body.truth().residency_s or {}) > 1
 
 
 def test_vitals_say_what_the_verdict_needs() -> None:
