@@ -51,13 +51,19 @@ class Case:
     timed: bool = True
     traced: bool = False
     """Its trace stands beside that of NNAPI on the same graph. One that is not timed is there for that alone."""
+    affinity: str = ""
+    """The cores it may use as they were asked for: `big`, `0xf0`; empty: all."""
+    cpu_mask: int | None = None
+    """Those cores on its phone; None: all."""
     where_pays: ExecutionProvider | None = None
     """Of the second step: tried only where this provider was as fast as the other in the first. None: always."""
 
     @property
     def case_id(self) -> str:
-        """The digest of what was asked: variant, settings, binary, inputs."""
-        asked = [self.variant_id, self.settings, self.binary_digest, self.inputs_digest]
+        """The digest of what was asked: variant, settings, binary, inputs; and on which cores, where not on all."""
+        asked: list[object] = [self.variant_id, self.settings, self.binary_digest, self.inputs_digest]
+        if self.cpu_mask is not None:
+            asked += [self.affinity, self.cpu_mask]
         return digest_of([*asked, "again"] if self.again else asked)
 
 

@@ -24,16 +24,18 @@ class Cell:
     """A recipe with session settings: what a plan asks for of every model.
 
     One with `where_pays` is of the second step: tried only where that provider was as fast as the other in the first.
+    `affinity` names the cores it may use (`android_runner.affinity.affinity_word`); empty: the system decides.
     """
 
     recipe: Recipe
     settings: SessionSettings
     where_pays: ExecutionProvider | None = None
+    affinity: str = ""
 
     @property
     def row(self) -> str:
-        """What a person calls it: `default`, `cpu all`, `cpu all runtime 4t`, `cpu onnx basic no-arena`."""
-        if self.recipe == ONNX and self.settings == SessionSettings():
+        """What a person calls it: `default`, `cpu all`, `cpu all 4t @big`, `cpu onnx basic no-arena`."""
+        if self.recipe == ONNX and self.settings == SessionSettings() and not self.affinity:
             return "default"
         s = self.settings
         words = [s.provider.value, self.recipe.name, *s.nnapi_flags]
@@ -47,6 +49,7 @@ class Cell:
             words.append(f"inter {s.inter_op_threads}")
         words += [word for word, asked in _switches(s) if asked]
         words += [f"{key}={value}" for key, value in s.config]
+        words += [f"@{self.affinity}"] if self.affinity else []
         return " ".join(words)
 
 
@@ -67,7 +70,7 @@ def normal_form(cell: Cell) -> Cell:
     * with one thread and no parallel executor there is no pool to spin;
     * NNAPI's flags are NNAPI's.
 
-    The step does not act either.
+    The step does not act either, and which cores are meant only a phone can say (`orchestrator.plan.affinity`).
     """
     s = cell.settings
     if s.provider is not ExecutionProvider.NNAPI:

@@ -21,6 +21,7 @@ import orjson
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from android_runner.affinity import affinity_word
 from android_runner.ort import ExecutionProvider, NnapiFlag, OptimizationLevel
 from android_runner.settings import SessionSettings
 from orchestrator.errors import Problem, UsageError
@@ -56,6 +57,7 @@ class Axes:
     arena: list[bool] = Field(default_factory=lambda: [True])
     memory_pattern: list[bool] = Field(default_factory=lambda: [True])
     denormals_as_zero: list[bool] = Field(default_factory=lambda: [False])
+    affinity: list[str] = Field(default_factory=list)
 
 
 @dataclass(frozen=True, config=_STRICT, kw_only=True)
@@ -143,6 +145,7 @@ def parse_plan(data: dict[str, Any], where: str) -> PlanFile:
         if any(contradicts(map(NnapiFlag, flags)) for flags in axes.nnapi_flags)
     ]
     problems += _wrong_recipes(plan, where)
+    problems += _wrong_affinities(plan, where)
     if plan.preset and plan.preset not in PRESETS:
         problems.append(unknown("preset", plan.preset, list(PRESETS), f"{where}: preset"))
     if problems:
@@ -157,6 +160,16 @@ def _wrong_recipes(plan: PlanFile, where: str) -> Iterator[Problem]:
                 parse_recipe(recipe, f"{where}: matrix[{index}].recipe")
             except UsageError as error:
                 yield from error.problems
+
+
+def _wrong_affinities(plan: PlanFile, where: str) -> Iterator[Problem]:
+    for index, axes in enumerate(plan.matrix):
+        for word in axes.affinity:
+            try:
+                affinity_word(word)
+            except ValueError as error:
+                mend = "give big, mid, little, all, some of them joined by +, or a mask"
+                yield Problem(f"{where}: matrix[{index}].affinity", str(error), mend)
 
 
 def _problems(error: ValidationError, where: str) -> Iterator[Problem]:
@@ -202,7 +215,7 @@ def _providers(axes: Axes) -> list[tuple[ExecutionProvider, FlagSet]]:
 
 
 def _product(axes: Axes) -> Iterator[Cell]:
-    for recipe, (ep, flags), level, threads, inter, parallel, spin, arena, pattern, denormals in itertools.product(
+    for choice in itertools.product(
         axes.recipe,
         _providers(axes),
         [*axes.level] or _UNSET,
@@ -213,7 +226,9 @@ def _product(axes: Axes) -> Iterator[Cell]:
         axes.arena,
         axes.memory_pattern,
         axes.denormals_as_zero,
+        [*axes.affinity] or _UNSET,
     ):
+        recipe, (ep, flags), level, threads, inter, parallel, spin, arena, pattern, denormals, cores = choice
         settings = SessionSettings(
             provider=ep,
             nnapi_flags=flags,
@@ -226,4 +241,4 @@ def _product(axes: Axes) -> Iterator[Cell]:
             memory_pattern=pattern,
             denormals_as_zero=denormals,
         )
-        yield Cell(parse_recipe(recipe), settings)
+        yield Cell(parse_recipe(recipe), settings, affinity=affinity_word(cores) if cores else "")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from android_runner.facts import PhoneFacts
 from android_runner.ort import ExecutionProvider, ModelFormat, OptimizationLevel, OptimizationStyle, TargetPlatform
 from android_runner.settings import SessionSettings
+from orchestrator.plan.affinity import OnCores, on_cores
 from orchestrator.plan.case import Case, Dropped
 from orchestrator.plan.cells import Cell, normal_form
 from orchestrator.plan.nnapi_gates import gate
@@ -15,6 +16,10 @@ from orchestrator.variants.recipe import Model, Recipe, Variant
 
 VariantOf = Callable[[Model, Recipe], Variant | str]
 """A model's variant under a recipe, or the reason why there is none."""
+
+
+_Key = tuple[str, SessionSettings, int | None]
+"""What can't act differently: format and graph, settings, cores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,23 +53,19 @@ def expand(
     """
     cases: list[Case] = []
     dropped: list[Dropped] = []
-    control: tuple[tuple[str, SessionSettings], Case] | None = None
+    control: tuple[_Key, Case] | None = None
     for model, inputs_digest in models:
-        merged: dict[tuple[str, SessionSettings], Case] = {}
+        merged: dict[_Key, Case] = {}
         recipes: dict[str, Recipe] = {}
         for cell in cells:
-            reason = pointless(cell, target.facts) or target.refuses(cell.settings, cell.recipe)
-            variant = variant_of(model, cell.recipe) if reason is None else reason
-            if isinstance(variant, Variant):
-                variant = target.lacks(variant, cell.settings) or variant
-            if isinstance(variant, str):
-                dropped.append(
-                    Dropped(model_name=model.name, phone=target.facts.identity, row=cell.row, reason=variant)
-                )
+            made = _made(model, cell, target, variant_of)
+            if isinstance(made, str):
+                dropped.append(Dropped(model_name=model.name, phone=target.facts.identity, row=cell.row, reason=made))
                 continue
+            variant, placed = made
             recipes[variant.variant_id] = variant.recipe
-            normal = normal_form(cell).settings
-            key = (f"{variant.recipe.format}:{variant.graph_digest}", normal)
+            normal = normal_form(placed.cell).settings
+            key = (f"{variant.recipe.format}:{variant.graph_digest}", normal, placed.cpu_mask)
             case = Case(
                 model_name=model.name,
                 variant_id=variant.variant_id,
@@ -74,6 +75,8 @@ def expand(
                 binary_digest=target.binary_digest,
                 inputs_digest=inputs_digest,
                 row=cell.row,
+                affinity=cell.affinity if placed.cpu_mask is not None else "",
+                cpu_mask=placed.cpu_mask,
                 where_pays=cell.where_pays,
             )
             first = merged.get(key)
@@ -101,6 +104,18 @@ def without_twins(expansion: Expansion) -> Expansion:
     return replace(expansion, cases=tuple(case for case in expansion.cases if not case.twin_of))
 
 
+def _made(model: Model, cell: Cell, target: Target, variant_of: VariantOf) -> tuple[Variant, OnCores] | str:
+    """What a cell runs, and on which cores, or why it is no case."""
+    placed = on_cores(cell, target.facts)
+    if isinstance(placed, str):
+        return placed
+    reason = pointless(cell, target.facts) or target.refuses(placed.cell.settings, cell.recipe)
+    variant = variant_of(model, cell.recipe) if reason is None else reason
+    if isinstance(variant, str):
+        return variant
+    return target.lacks(variant, cell.settings) or (variant, placed)
+
+
 def _merged(first: Case, other: Case) -> Case:
     """One case with all the names of two that can't act differently; of the first step if one of them is.
 
@@ -112,7 +127,8 @@ def _merged(first: Case, other: Case) -> Case:
         return replace(first, where_pays=where_pays)
     if first.row == "default" or (first.where_pays is None and other.where_pays is not None):
         return replace(first, also=(*first.also, other.row))
-    return replace(first, row=other.row, also=(*first.also, first.row), where_pays=where_pays)
+    also = (*first.also, first.row)
+    return replace(first, row=other.row, also=also, where_pays=where_pays, affinity=other.affinity)
 
 
 def _twins(first: Case, other: Case) -> bool:
@@ -133,8 +149,9 @@ def _with_companions(cases: Sequence[Case], recipes: Mapping[str, Recipe]) -> li
             continue
         recipe = recipes[case.variant_id]
         fuses = recipe.format is ModelFormat.ONNX or recipe.style is OptimizationStyle.RUNTIME
-        settings = SessionSettings(level=OptimizationLevel.BASIC if fuses else None)
-        row = f"cpu {case.recipe_name} (trace)"
+        threads = None if case.cpu_mask is None else case.settings.intra_op_threads
+        settings = SessionSettings(level=OptimizationLevel.BASIC if fuses else None, intra_op_threads=threads)
+        row = f"cpu {case.recipe_name}{f' @{case.affinity}' if case.affinity else ''} (trace)"
         beside = replace(case, settings=settings, row=row, also=(), timed=False)
         beside = found.get(beside.case_id, beside)
         where_pays = None if case.where_pays is None else beside.where_pays

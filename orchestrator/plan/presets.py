@@ -101,14 +101,16 @@ def _cpu(what: PresetFor) -> list[Cell]:
         Cell(best, replace(_PLAIN, arena=False)),
         Cell(best, replace(_PLAIN, memory_pattern=False)),
         Cell(best, replace(_PLAIN, denormals_as_zero=True)),
+        Cell(best, _PLAIN, affinity="big"),
     ]
     return cells
 
 
 def _full(what: PresetFor) -> list[Cell]:
-    """Everything that the other presets have, and NNAPI on every level besides."""
+    """Everything that the other presets have, the CPU's kinds of cores, and NNAPI on every level."""
     levels = [ort_recipe(level) for level in _LEVELS[1:]]
-    return list(dict.fromkeys([*_cpu(what), *_nnapi(what), *_nnapi_cells(what, levels, flag_sets())]))
+    cores = [Cell(ort_recipe(OptimizationLevel.ALL), _PLAIN, affinity=word) for word in ("big+mid", "mid", "little")]
+    return list(dict.fromkeys([*_cpu(what), *cores, *_nnapi(what), *_nnapi_cells(what, levels, flag_sets())]))
 
 
 PRESETS: dict[str, Callable[[PresetFor], list[Cell]]] = {
