@@ -19,6 +19,10 @@ class SkipReason(StrEnum):
     PHONE_LOST = "phone lost"
 
 
+PRINTED_STEP_S = 1e-3
+"""perf_test prints the first inference in whole milliseconds, cut off: it is below what is printed and this."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
     """What one process measured; latencies in seconds over its iterations, but for the first `warm_up_dropped`.

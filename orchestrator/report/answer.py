@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from orchestrator.report import stats
 from orchestrator.report.checks import REFERENCE_NOTE, CaseCheck
+from orchestrator.report.cold import cold_start
 from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.numbers import plural
 from orchestrator.report.source import Cell, Row, flag, number, text, whole
@@ -37,6 +38,8 @@ class PhoneSource:
     """How many rounds decided the number of rounds; None where it was fixed."""
     checks: Mapping[str, CaseCheck] = field(default_factory=dict)
     """By case id what was found of its outputs on this phone."""
+    first_s: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """By case id the first inferences that its traces tell."""
 
     def why_unranked(self, cell: Cell) -> str:
         """Why a case may not win, whatever its figures; "" where it may."""
@@ -89,7 +92,8 @@ def phone_answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
     any_ranked = bool(rows)
     beside = _Beside(base_s, [base_s] if base_s is not None else [], first)
     rows += [_row(cell, None, beside, wrong.get(cell.case, "")) for cell in (*refused, *thin, *empty)]
-    rows = [replace(row, check=source.checks.get(row.case)) for row in rows]
+    colds = {cell.case: cold_start(cell.measured.values(), source.first_s.get(cell.case, ())) for cell in own}
+    rows = [replace(row, check=source.checks.get(row.case), cold=colds[row.case]) for row in rows]
     facts = source.facts
     return PhoneAnswer(
         phone=source.phone,

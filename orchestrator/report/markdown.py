@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 
 from orchestrator.report.checks import ERROR_NOTE as CHECK_NOTE
+from orchestrator.report.cold_text import HEADS as COLD_HEADS
+from orchestrator.report.cold_text import cold_cells, cold_headline, cold_notes
 from orchestrator.report.lines import shown
 from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.nnapi_text import (
@@ -187,7 +189,20 @@ def _phone(phone: PhoneAnswer, model: str) -> list[str]:
     lines += table(heads, rows, numbers=(2, 3, 4, 5, 6, 7, 8, 9))
     for words in (footer_words(phone, model), CHECK_NOTE if checked else ""):
         lines += [_paragraph(words), ""] if words else []
-    return lines + (nnapi_section(phone.nnapi) if phone.nnapi else [])
+    return lines + _cold(phone) + (nnapi_section(phone.nnapi) if phone.nnapi else [])
+
+
+def _cold(phone: PhoneAnswer) -> list[str]:
+    cells = cold_cells(phone)
+    if not cells:
+        return []
+    notes = [_paragraph(words) for words in (cold_headline(phone), *cold_notes(phone)) if words]
+    return [
+        "Cold start:",
+        "",
+        *table(COLD_HEADS, cells, numbers=(1, 2, 3)),
+        *(part for one in notes for part in (one, "")),
+    ]
 
 
 def _computes(row: SettingRow) -> str:

@@ -74,6 +74,11 @@ class RunFrames(Protocol):
         ...
 
     @property
+    def cold_starts(self) -> pd.DataFrame:
+        """phone, case, first_inference_s: a row a trace."""
+        ...
+
+    @property
     def partitions(self) -> pd.DataFrame:
         """phone, model, case, partition, mean_s, cpu_mean_s, share; in the order of their numbers."""
         ...

@@ -41,7 +41,8 @@ def summarize(frames: RunFrames) -> RunSummary:
         groups.setdefault(text(row, "model"), {}).setdefault(text(row, "phone"), [])
     checks = checks_of(source.records(frames.checks))
     runs = source.records(frames.runs)
-    known = _Known(phones, _twins(cells), nnapi, out_of_tolerance(variants), checks, _first_stage(runs))
+    first_s = _first_inferences(source.records(frames.cold_starts))
+    known = _Known(phones, _twins(cells), nnapi, out_of_tolerance(variants), checks, _first_stage(runs), first_s)
     models = tuple(_model(model, by_phone, known, variants, dropped) for model, by_phone in groups.items() if by_phone)
     return RunSummary(
         headline=headline(models),
@@ -61,6 +62,7 @@ class _Known:
     refused: Mapping[str, str]
     checks: Mapping[tuple[str, str], CaseCheck]
     first_stage: int | None
+    first_s: Mapping[str, Mapping[str, Sequence[float]]]
 
 
 def _first_stage(runs: Sequence[Row]) -> int | None:
@@ -88,6 +90,7 @@ def _model(
                 refused=known.refused,
                 first_stage=known.first_stage,
                 checks={case: check for (where, case), check in known.checks.items() if where == phone},
+                first_s=known.first_s.get(phone, {}),
             ),
             cells,
         )
@@ -101,6 +104,15 @@ def _model(
         variants=_variants([row for row in variants if text(row, "model") == model]),
         dropped=_dropped(drops, known.phones),
     )
+
+
+def _first_inferences(rows: Sequence[Row]) -> dict[str, dict[str, list[float]]]:
+    """By phone and case, as traces tell them."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for row in rows:
+        if (first_s := number(row, "first_inference_s")) is not None:
+            found.setdefault(text(row, "phone"), {}).setdefault(text(row, "case"), []).append(first_s)
+    return found
 
 
 def _twins(cells: Sequence[source.Cell]) -> dict[str, TwinDifference]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from orchestrator.report.checks import CaseCheck
+from orchestrator.report.cold import ColdStart
 from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.stats import Ratio, Verdict
 
@@ -88,6 +89,8 @@ class SettingRow:
     the median over all others."""
     check: CaseCheck | None = None
     """What it computes on this phone; None where nobody asked."""
+    cold: ColdStart | None = None
+    """What it costs before its first answer; None where nothing was measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

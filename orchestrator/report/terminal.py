@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 
 from orchestrator.report.checks import ERROR_NOTE
+from orchestrator.report.cold_text import cold_headline, cold_lines
 from orchestrator.report.lines import Line, Span, fit, joined, left, line, paragraph, rendered, right, widest, wrap
 from orchestrator.report.nnapi_text import nnapi_lines, nnapi_note
 from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, plural, ratio, span
@@ -110,6 +111,7 @@ def _model(summary: RunSummary, model: ModelSummary, all_tables: bool, width: in
     for phone in tables:
         lines.append(())
         lines += phone_table(phone, model.model, width)
+        lines += cold_lines(phone, width)
         lines += nnapi_lines(phone.nnapi, width) if phone.nnapi else []
     hidden = len(model.phones) - len(tables)
     if hidden > 0:
@@ -166,7 +168,7 @@ def _notes(phones: Sequence[PhoneAnswer], width: int) -> list[Line]:
     """What a reader must know of a phone's answer, a paragraph a phone."""
     lines: list[Line] = []
     for phone in phones:
-        notes = [phone.baseline_note, nnapi_note(phone)]
+        notes = [phone.baseline_note, nnapi_note(phone), cold_headline(phone)]
         if phone.verdict.sureness is Sureness.TIE:
             names = [row.row for row in phone.rows if row.rank == 1]
             notes.append(f"{phone.verdict.reason} among {', '.join(names)}")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchestrator.store import nnapi_columns, vitals_columns
+from orchestrator.store import cold_columns, nnapi_columns, vitals_columns
+from orchestrator.store.case_columns import SETTINGS
 from orchestrator.store.meaning import ColumnMeaning, Columns
 
 _C = ColumnMeaning
@@ -131,21 +132,6 @@ DROPPED: Columns = {
     "reason": _C("", "why the cell is no trial"),
 }
 
-_SETTINGS: Columns = {
-    "provider": _C("", "execution provider asked for"),
-    "level": _C("", "optimization level that the runtime was asked for; missing: not asked"),
-    "intra_op_threads": _C("", "threads within an operator asked for; missing: not asked", "int"),
-    "inter_op_threads": _C("", "threads between operators asked for; missing: not asked", "int"),
-    "parallel_executor": _C("", "whether the parallel executor was asked for", "flag"),
-    "spinning": _C("", "whether waiting threads may spin", "flag"),
-    "arena": _C("", "whether the memory arena is used", "flag"),
-    "memory_pattern": _C("", "whether memory patterns are used", "flag"),
-    "denormals_as_zero": _C("", "whether denormal numbers are taken as zero", "flag"),
-    "nnapi_flags": _C("", "flags of NNAPI's execution provider asked for", "list"),
-    "config": _C("", "further session config entries asked for", "list"),
-    "in_force": _C("", "the settings that the runtime said it had set", "list"),
-}
-
 _FIGURES: Columns = {
     "iterations": _C("", "measured iterations of the process, without the one that perf_test does not count", "int"),
     "warm_up_dropped": _C("", "leading iterations that are in no figure, as the process was not yet warm", "int"),
@@ -158,9 +144,7 @@ _FIGURES: Columns = {
     "min_s": _C("s", "lowest latency", "float"),
     "max_s": _C("s", "highest latency", "float"),
     "mean_s": _C("s", "mean latency", "float"),
-    "session_creation_s": _C("s", "time to create the session", "float"),
-    "first_inference_s": _C("s", "time of the first inference; missing where the binary doesn't tell", "float"),
-    "peak_working_set_bytes": _C("bytes", "the process's peak memory", "int"),
+    **cold_columns.START,
 }
 
 ATTEMPTS: Columns = {
@@ -183,7 +167,7 @@ ATTEMPTS: Columns = {
     "also": _C("", "other names of the same case", "list"),
     "twin_of": _C("", "the row of which this one is a twin measured on purpose"),
     "case": _CASE,
-    **_SETTINGS,
+    **SETTINGS,
     "purpose": _PURPOSE,
     "round": _ROUND,
     "position": _POSITION,
@@ -242,6 +226,7 @@ OPERATORS: Columns = {
     "complete": _C("", "whether the whole trace was there and understood", "flag"),
 }
 
+COLD_STARTS: Columns = {**_OF_ATTEMPT, **cold_columns.TRACED}
 PREDICTIONS: Columns = {
     "run": _RUN,
     "phone": _PHONE,
@@ -264,6 +249,7 @@ COLUMNS: Mapping[str, Columns] = {
     "attempts": ATTEMPTS,
     "iterations": ITERATIONS,
     "operators": OPERATORS,
+    "cold_starts": COLD_STARTS,
     "predictions": PREDICTIONS,
     "placements": PLACEMENTS,
     "claims": CLAIMS,

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 
+from android_runner.affinity import mask_text
 from android_runner.facts import Vitals
 from orchestrator.outcome import Failed, Figures, Measured, Outcome, Skipped
 from orchestrator.plan.case import Case
@@ -20,6 +21,7 @@ from orchestrator.store.records import (
     TrialRow,
     VariantRecord,
 )
+from orchestrator.store.trace_rows import first_inference_cells
 from orchestrator.variants.tolerance import Numerics, problem, verdict
 
 Cells = dict[str, object]
@@ -176,6 +178,7 @@ class RunRows:
             **({} if phone is None else _cells(phone.facts, ("device_model", "api_level"))),
             **self._of_case(attempt.case_id),
             **({} if figures is None else {one.name: getattr(figures, one.name) for one in fields(Figures)}),
+            **first_inference_cells(figures),
             **outcome_cells(attempt.outcome),
             **_vitals_cells("before", attempt.before),
             **_vitals_cells("after", attempt.after),
@@ -203,6 +206,8 @@ class RunRows:
             "graph_digest": case.graph_digest,
             "binary_digest": case.binary_digest,
             "inputs_digest": case.inputs_digest,
+            "affinity": case.affinity or None,
+            "cpu_mask": None if case.cpu_mask is None else mask_text(case.cpu_mask),
             "provider": case.settings.provider.value,
             "level": None if case.settings.level is None else case.settings.level.value,
             **_cells(case.settings, _SETTING_CELLS),

@@ -23,12 +23,12 @@ from android_runner.nnapi.graph import Graph
 from android_runner.nnapi.notation import graph_from_text
 from android_runner.perf_report import MAX_STDOUT_BYTES, Latencies, iteration_lines
 from android_runner.result_file import MAX_RESULT_FILE_BYTES, parse_result_file
-from android_runner.trace import TraceTable, operators, read_trace_chunks
+from android_runner.trace import TraceTable, read_trace_chunks
 from android_runner.trace_shapes import shapes_of
 from orchestrator.errors import StoreError
 from orchestrator.outcome import Measured
 from orchestrator.plan.case import Case, Purpose
-from orchestrator.store.columns import CHECKS, COLUMNS, ITERATIONS, OPERATORS, PARTITIONS, PLACEMENTS
+from orchestrator.store.columns import CHECKS, COLD_STARTS, COLUMNS, ITERATIONS, OPERATORS, PARTITIONS, PLACEMENTS
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frame_rows import Cells, RunRows, dropped_cells, phone_cells, run_cells, variant_cells
 from orchestrator.store.ledger import FILE_NAME, Ledger
@@ -36,6 +36,7 @@ from orchestrator.store.meaning import ColumnMeaning
 from orchestrator.store.nnapi_rows import claim_cells, partition_cells, placement_cells
 from orchestrator.store.predicted import companion, predicted_cells, predicted_pieces
 from orchestrator.store.records import AttemptRecord, RunContents, RunSummary, TrialRow
+from orchestrator.store.trace_rows import cold_cells, operator_cells, warm_attempts
 from orchestrator.store.typed import frame_of, typed
 from orchestrator.store.verify_rows import Verified, check_cells, other_nodes, verified_cells, wanted_nodes
 
@@ -115,7 +116,9 @@ class RunFrames:
     @cached_property
     def attempts(self) -> pd.DataFrame:
         """One row an attempt, calibrations too, in the order in which they were recorded."""
-        return frame_of("attempts", [self._attempt(one) for one in self._attempt_records])
+        warm = warm_attempts(self._attempt_records, self._contents.cases)
+        rows = [{**self._attempt(one), "page_cache": warm.get(one.attempt_id)} for one in self._attempt_records]
+        return frame_of("attempts", rows)
 
     def _attempt(self, attempt: AttemptRecord) -> Cells:
         return self._rows.attempt(attempt, counted=attempt.attempt_id in self._counted)
@@ -137,23 +140,16 @@ class RunFrames:
         rows: list[Cells] = []
         for attempt in self._attempt_records:
             if attempt.purpose == Purpose.TRACE and _measured(attempt):
-                table = self._trace(attempt)
                 head = self._head(attempt, OPERATORS)
-                rows += [
-                    {
-                        **head,
-                        "operator": one.op_name,
-                        "ran_on": one.provider,
-                        "nodes": one.nodes,
-                        "executions": one.count,
-                        "runs": len(table.runs_us),
-                        "self_s": one.self_us / 1e6,
-                        "share": one.share,
-                        "complete": table.complete,
-                    }
-                    for one in operators(table)
-                ]
+                rows += [{**head, **cells} for cells in operator_cells(self._trace(attempt))]
         return frame_of("operators", rows)
+
+    @cached_property
+    def cold_starts(self) -> pd.DataFrame:
+        """One row a trace: what its process needed before the first answer."""
+        traced = [one for one in self._attempt_records if one.purpose == Purpose.TRACE and _measured(one)]
+        cells = [{**self._head(one, COLD_STARTS), **cold_cells(self._trace(one))} for one in traced]
+        return frame_of("cold_starts", cells)
 
     @cached_property
     def predictions(self) -> pd.DataFrame:
