@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -224,6 +225,7 @@ def expand_all(wish: Wish, workshop: Workshop, tool: Tool, phones: Sequence[OnPh
             facts=phone.facts,
             binary_digest=tool.unit.digest,
             refuses=_refuser(tool, phone.capabilities),
+            cores_there=frozenset(os.sched_getaffinity(0)) if phone.facts.virtual else None,
             lacks=refuser(workshop.refused, why_no_operators(wish, tool, phone.capabilities)),
         )
         cells = wish.cells(phone.facts.cores, tool.ort_version)

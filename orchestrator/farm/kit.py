@@ -141,6 +141,7 @@ def task_of(index: int, work: Work, kit: LaneKit) -> TrialTask:
         deadline_s=deadline_s(expected_s),
         env={"LD_LIBRARY_PATH": staged_dir(kit.materials.binary.digest)},
         log_tags=(LOG_TAG,) if introspects else (),
+        cpu_mask=case.cpu_mask,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from android_runner.affinity import cores_in, mask_for, mask_text
+from android_runner.affinity import core_list_text, cores_in, mask_for, mask_text
 from android_runner.facts import PhoneFacts
 from android_runner.settings import SessionSettings
 from orchestrator.plan.cells import Cell
@@ -26,8 +26,11 @@ class OnCores:
     cpu_mask: int | None
 
 
-def on_cores(cell: Cell, facts: PhoneFacts) -> OnCores | str:
-    """The cell on a phone's cores, or why that can't be."""
+def on_cores(cell: Cell, facts: PhoneFacts, there: frozenset[int] | None = None) -> OnCores | str:
+    """The cell on a phone's cores, or why that can't be.
+
+    `there`: the cores that can really be used where a virtual phone claims others; None: all that it says it has.
+    """
     if not cell.affinity:
         return OnCores(cell, None)
     mask = mask_for(cell.affinity, facts.cores, facts.max_freq_khz)
@@ -38,6 +41,11 @@ def on_cores(cell: Cell, facts: PhoneFacts) -> OnCores | str:
         return OnCores(cell, None)
     if TASKSET not in facts.tools:
         return f"@{cell.affinity}: this phone has no {TASKSET}, so nothing can be kept on some of its cores"
+    if there is not None and (missing := set(cores_in(mask)) - there):
+        claimed = core_list_text(tuple(missing))
+        return (
+            f"@{cell.affinity} is {mask_text(mask)} here: a virtual phone's core {claimed} is none of this computer's"
+        )
     settings = _fitted(cell.settings, count)
     if isinstance(settings, str):
         return f"{settings}: @{cell.affinity} has {count} here ({mask_text(mask)})"

@@ -31,6 +31,8 @@ class Target:
     refuses: Callable[[SessionSettings, Recipe], str | None]
     lacks: Callable[[Variant, SessionSettings], str | None] = lambda _variant, _settings: None
     """Why the binary has not the kernels for a variant; None where it has, or nobody knows."""
+    cores_there: frozenset[int] | None = None
+    """The cores that a virtual phone's processes can really use; None: all that it says it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def without_twins(expansion: Expansion) -> Expansion:
 
 def _made(model: Model, cell: Cell, target: Target, variant_of: VariantOf) -> tuple[Variant, OnCores] | str:
     """What a cell runs, and on which cores, or why it is no case."""
-    placed = on_cores(cell, target.facts)
+    placed = on_cores(cell, target.facts, target.cores_there)
     if isinstance(placed, str):
         return placed
     reason = pointless(cell, target.facts) or target.refuses(placed.cell.settings, cell.recipe)

@@ -14,8 +14,8 @@ from android_runner.settings import SessionSettings
 from orchestrator.errors import UsageError
 from orchestrator.plan.cells import ONNX, Cell
 from orchestrator.plan.load import matrix_cells, parse_plan
-from orchestrator.plan.matrix import merge_by_phone
-from tests.unit.plan.test_matrix_and_order import ALL, PLAIN, expanded, facts
+from orchestrator.plan.matrix import Target, expand, merge_by_phone
+from tests.unit.plan.test_matrix_and_order import ALL, PLAIN, expanded, facts, model, variant
 
 PIXEL_8 = (1_704_000,) * 4 + (2_367_000,) * 4 + (2_914_000,)
 """As the phone's cpuinfo_max_freq tell: four little cores, four of middle clock, one big."""
@@ -112,6 +112,20 @@ def test_a_phone_without_taskset_or_with_cores_all_alike_drops_with_the_reason()
     assert without.reason == "@big: this phone has no taskset, so nothing can be kept on some of its cores"
     (alike,) = expanded(cells, phone((1_400_000,) * 4)).dropped
     assert alike.reason == "big: all 4 cores of this phone have one highest clock, so this would be all of them"
+
+
+def test_a_virtual_phone_s_cores_are_this_computer_s_or_none() -> None:
+    """Where a phone claims eight cores and its computer has two, nothing can be kept on the seventh."""
+    target = Target(
+        facts=phone((1, 1, 2, 2)),
+        binary_digest="b",
+        refuses=lambda _settings, _recipe: None,
+        cores_there=frozenset({0, 1}),
+    )
+    cells = [Cell(ALL, PLAIN, affinity="little"), Cell(ALL, PLAIN, affinity="big")]
+    found = expand(cells, [(model(), "inputs")], target, variant)
+    assert [case.cpu_mask for case in found.cases] == [0b11]
+    assert found.dropped[0].reason == "@big is 0xc here: a virtual phone's core 2-3 is none of this computer's"
 
 
 def test_the_same_word_on_two_phones_is_two_cases_of_one_name() -> None:
