@@ -35,6 +35,11 @@ class Home:
         """The file that other onnxruntimes are registered in."""
         return self.root / "converters.json"
 
+    @property
+    def undo(self) -> Path:
+        """What runs changed on phones and did not put back yet."""
+        return self.root / "undo"
+
     def run_folder(self, run_id: str) -> Path:
         """A run's reports."""
         return self.root / run_id
