@@ -46,11 +46,13 @@ class Block:
     """Trials in the order in which the phone runs them, under one epoch of the phone's lease.
 
     `block_id` as `TrialTask.task_id`; its folder on the phone is `ORCH_DIR/blocks/<block_id>`.
+    `task_profile`: Android's task profile (a plain word) that all its processes have; empty: none.
     """
 
     block_id: str
     epoch: int
     tasks: tuple[TrialTask, ...]
+    task_profile: str = ""
 
     @property
     def directory(self) -> PhonePath:

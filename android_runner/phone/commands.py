@@ -51,8 +51,10 @@ class Probe:
 def start_command(block: Block, script: PhonePath) -> str:
     """Start the script detached; its answer is a file, `started` or `refused`, in the block's folder."""
     folder = quoted(block.directory)
+    # Groups and uclamp of a task are its children's, too.
+    profile = f"settaskprofile $$ {quoted(block.task_profile)} >/dev/null 2>&1; " if block.task_profile else ""
     return (
-        f"cd {folder} || exit 1; rm -f started refused stop kill; "
+        f"cd {folder} || exit 1; rm -f started refused stop kill; {profile}"
         f"setsid sh {quoted(script)} {folder} {block.epoch} </dev/null >/dev/null 2>>log &"
     )
 

@@ -119,6 +119,7 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         seed=seed,
         trace=plan.trace,
         verify=plan.verify,
+        prepare=ready.wish.prepare,
         devices=ready.wish.device,
         inputs={inputs.digest: inputs.source for _, inputs in ready.workshop.models},
         command=ready.command,
@@ -159,6 +160,7 @@ def _run_record(ready: Ready, run_id: str, kept: Kept, site: Site) -> RunRecord:
         ready.wish.cells(8, ready.tool.ort_version),
         [model.digest for model, _ in ready.workshop.models],
         sorted(kept.inputs),
+        *(["prepare", kept.prepare] if kept.prepare else []),
     ]
     return RunRecord(
         run_id=run_id,

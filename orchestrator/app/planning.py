@@ -52,7 +52,10 @@ def plan_only(wish: Wish, home: Home, adb_port: int, slots: int, say: Callable[[
 
 def _notes(wish: Wish, expansions: Iterable[Expansion]) -> tuple[str, ...]:
     more = sum(len(verified(one.cases)) for one in expansions) if wish.plan.verify else 0
-    return (f"--verify: {plural(more, 'trial')} more, never timed: what each setting computes",) if more else ()
+    notes = [f"--verify: {plural(more, 'trial')} more, never timed: what each setting computes"] if more else []
+    if wish.prepare:
+        notes.append(f"--prepare: {', '.join(wish.prepare)} on each phone that offers it; put back at the end")
+    return tuple(notes)
 
 
 def _phone(facts: PhoneFacts, expansion: Expansion, wish: Wish) -> PlanPhone:

@@ -207,7 +207,8 @@ def _other_half(twin: Case, cases: Iterable[Case]) -> str:
 
 
 def kits_for(materials: Materials, phones: Sequence[tuple[Phone, Capabilities]], site: Site) -> dict[str, LaneKit]:
-    """What each lane needs, by identity."""
+    """What each lane needs, by identity. A phone that was prepared for this run before counts as tuned."""
+    prepared = site.ledger.prepared(materials.run_id)
     return {
         phone.facts.identity: LaneKit(
             phone=phone.facts.identity,
@@ -216,6 +217,7 @@ def kits_for(materials: Materials, phones: Sequence[tuple[Phone, Capabilities]],
             capabilities=capabilities,
             materials=materials,
             verify_staged=site.verify_staged,
+            tuned=bool(prepared.get(phone.facts.identity, {}).get("tuned")),
         )
         for phone, capabilities in phones
         if phone.facts is not None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from android_runner.capabilities import CommandDialect
 from android_runner.ort import OrtVersion
+from android_runner.preparing.steps import StepName
 from orchestrator.errors import Problem, UsageError
 from orchestrator.plan.cells import Cell
 from orchestrator.plan.length import MAX_ITERATIONS, TrialLength
@@ -40,6 +41,7 @@ class RunOptions:
     inputs: str = ""
     trace: bool = False
     verify: bool = False
+    prepare: bool | None = None
     note: str = ""
     tag: tuple[str, ...] = ()
 
@@ -71,6 +73,12 @@ class Wish:
     def canary(self) -> bool:
         """Whether a tiny fixed model runs before each round but the first, to see how the phone itself drifts."""
         return self.plan.canary and self.plan.rounds >= CONTROL_ROUNDS
+
+    @property
+    def prepare(self) -> tuple[StepName, ...]:
+        """The steps of preparing the phones that are asked for."""
+        asked = self.plan.prepare
+        return tuple(StepName) if asked is True else tuple(asked or ())
 
     def length(self) -> TrialLength:
         """Bounds on one timed process."""
@@ -141,6 +149,7 @@ def _over(plan: PlanFile, options: RunOptions) -> PlanFile:
         "seed": plan.seed if options.seed is None else options.seed,
         "trace": options.trace or plan.trace,
         "verify": options.verify or plan.verify,
+        "prepare": plan.prepare if options.prepare is None else options.prepare and (plan.prepare or True),
         "perf_test": typed(options.perf_test, plan.perf_test),
         "lib": list(options.lib) or plan.lib,
         "dialect": typed(options.dialect, plan.dialect),
@@ -189,6 +198,7 @@ class Kept:
     verify: bool = False
     custom_ops: tuple[tuple[str, str], ...] = ()
     """this host's libraries of custom operators: path and sha256"""
+    prepare: tuple[StepName, ...] = ()
 
 
 def kept_to_text(kept: Kept) -> str:
@@ -201,4 +211,5 @@ def kept_from_text(text: str) -> Kept:
     """Back again. Raises ValueError, KeyError or TypeError for text that is not ours."""
     data = json.loads(text)
     kept = Kept(**{**data, "devices": tuple(data["devices"])})
-    return replace(kept, custom_ops=tuple((str(path), str(sha256)) for path, sha256 in kept.custom_ops))
+    libraries = tuple((str(path), str(sha256)) for path, sha256 in kept.custom_ops)
+    return replace(kept, custom_ops=libraries, prepare=tuple(StepName(one) for one in kept.prepare))

@@ -1,4 +1,4 @@
-"""`orch devices`."""
+"""`orch devices`, `orch devices restore`."""
 
 from __future__ import annotations
 
@@ -10,28 +10,59 @@ import typer
 
 from orchestrator.cli.options import DEFAULT_ADB_PORT, HomeOption, JsonOption, PortOption
 from orchestrator.cli.screen import wants_colour
-from orchestrator.errors import ExitCode
+from orchestrator.errors import ExitCode, worst
 from orchestrator.home import home_at
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
+OnlyVirtual = Annotated[bool, typer.Option("--virtual", help="Only virtual phones; adb's own server is left alone.")]
 
-@app.command("devices")
+
+@app.callback(invoke_without_command=True)
 def devices(
+    ctx: typer.Context,
     home: HomeOption = "",
     adb_port: PortOption = DEFAULT_ADB_PORT,
-    virtual: Annotated[
-        bool, typer.Option("--virtual", help="Only virtual phones; adb's own server is left alone.")
-    ] = False,
+    virtual: OnlyVirtual = False,
     as_json: JsonOption = False,
 ) -> int:
     """The phones that adb sees, real ones first, with what each can do and what to do about those that can't."""
+    if ctx.invoked_subcommand is not None:
+        return int(ExitCode.DONE)
     from orchestrator.app.listing import device_rows  # noqa: PLC0415 - adb is reached when called
+    from orchestrator.app.preparing import still_prepared  # noqa: PLC0415
     from orchestrator.report.devices import render_devices  # noqa: PLC0415
 
-    rows = device_rows(home_at(home), None if virtual else adb_port)
+    place = home_at(home)
+    rows = device_rows(place, None if virtual else adb_port)
     if as_json:
         typer.echo(json.dumps([dataclasses.asdict(row) for row in rows], indent=2))
     else:
         typer.echo(render_devices(rows, colour=wants_colour()), nl=False)
+    left = still_prepared(place) - {row.label for row in rows if row.state.startswith("busy")}
+    if left:
+        typer.echo(f"still prepared by a run that is gone: {', '.join(sorted(left))}: orch devices restore", err=True)
     return int(ExitCode.DONE if any(row.usable for row in rows) else ExitCode.NO_DEVICE)
+
+
+@app.command("restore")
+def restore(
+    phones: Annotated[list[str], typer.Argument(metavar="PHONE", help="Phones by serial number (default: all).")] = [],  # noqa: B006
+    home: HomeOption = "",
+    adb_port: PortOption = DEFAULT_ADB_PORT,
+    virtual: OnlyVirtual = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Put back what a run with --prepare changed on phones and could not put back: killed, or the power went.
+
+    Once more changes nothing. What somebody else has changed since is said and left as it is.
+    """
+    from android_runner.deadline import SystemClock  # noqa: PLC0415
+    from orchestrator.app.preparing import put_back  # noqa: PLC0415
+
+    done = put_back(phones, home_at(home), None if virtual else adb_port, SystemClock())
+    if as_json:
+        typer.echo(json.dumps([one.as_dict() for one in done], indent=2))
+    for words in [words for one in done for words in one.lines()] or ["nothing to put back"]:
+        typer.echo(words, err=True)
+    return int(worst([one.code for one in done]))

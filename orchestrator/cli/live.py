@@ -16,10 +16,11 @@ from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.estimate import estimate
 from orchestrator.app.phones import chosen_phones
 from orchestrator.app.prepare import OnPhone, expand_all
+from orchestrator.app.preparing import preparing
 from orchestrator.app.resuming import resume
 from orchestrator.app.site import Site, able_phones, carry_on, check_on_host, tool_for
 from orchestrator.app.standing import drive
-from orchestrator.app.wish import Wish
+from orchestrator.app.wish import Wish, kept_from_text
 from orchestrator.cli.progress import Progress
 from orchestrator.errors import ExitCode
 from orchestrator.farm.loop import Farm
@@ -118,7 +119,7 @@ def _follow(
     comparing = Comparing(contents, farm, site, progress.refuse, libraries)
     progress.begin(contents)
     try:
-        with _interrupts(farm):
+        with _interrupts(farm), preparing(farm, kept_from_text(contents.run.plan_json).prepare, site):
             comparing.start()
             tally = carry_on(farm, site)
     except BaseException:

@@ -96,6 +96,10 @@ class Asked:
     verify: Annotated[
         bool, typer.Option("--verify", help="Also check what each case computes on the phone; never timed.")
     ] = False
+    prepare: Annotated[
+        bool | None,
+        typer.Option("--prepare/--no-prepare", help="Quiet the phones for the run, then put them back (default: no)."),
+    ] = None
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="A note kept with the run.")] = ""
     tag: Annotated[list[str], typer.Option("--tag", metavar="TEXT", help="A tag kept with the run; repeatable.")] = (
         field(default_factory=list)

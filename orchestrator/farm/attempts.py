@@ -71,6 +71,7 @@ def attempt_of(
         outcome=outcome,
         evidence=kept,
         in_force=in_force,
+        tuned=kit.tuned,
         virtual=kit.facts.virtual,
         script_digest=kit.materials.script_digest,
         adopted=placed.adopted,

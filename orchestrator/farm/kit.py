@@ -61,6 +61,10 @@ class LaneKit:
     capabilities: Capabilities
     materials: Materials
     verify_staged: bool = False
+    tuned: bool = False
+    """Whether the phone was changed for measuring; else its series is one of a stock phone."""
+    task_profile: str = ""
+    """Android's task profile that processes are started with; empty: none."""
 
 
 def has_custom_ops(binary: StageUnit) -> bool:

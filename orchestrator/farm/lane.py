@@ -141,7 +141,7 @@ class Lane:
 
     def _run(self, device: Device, order: BlockOrder, placed: list[Placed]) -> BlockReport:
         kit = self.kit
-        block = _block(order, placed)
+        block = self._block(order, placed)
         folder = self.scratch / order.block_id
         if not order.adopted:
             units = [kit.materials.script, kit.materials.binary, *units_for(order.works, kit.materials)]
@@ -210,7 +210,7 @@ class Lane:
             end for folder, (_, end) in zip(report.folders, results, strict=True) if folder.task_id not in cut_short
         )
         event = BlockEnded(self.kit.phone, (*ended, *refused), not_started, took_s=_took_s(report))
-        self._unstored[order.block_id] = _block(order, placed)
+        self._unstored[order.block_id] = self._block(order, placed)
         self.post(
             BlockOutcome(
                 block_id=order.block_id,
@@ -228,13 +228,13 @@ class Lane:
         except RunnerError:
             return
 
+    def _block(self, order: BlockOrder, placed: list[Placed]) -> Block:
+        tasks = tuple(each.task for each in placed)
+        return Block(block_id=order.block_id, epoch=order.epoch, tasks=tasks, task_profile=self.kit.task_profile)
+
     def _nothing_ran(self, order: BlockOrder, failure: Failed) -> None:
         event = BlockEnded(self.kit.phone, (), order.works, failure)
         self.post(BlockOutcome(block_id=order.block_id, ending="failed", attempts=(), event=event))
-
-
-def _block(order: BlockOrder, placed: list[Placed]) -> Block:
-    return Block(block_id=order.block_id, epoch=order.epoch, tasks=tuple(each.task for each in placed))
 
 
 def _pace(order: BlockOrder) -> Pace:

@@ -23,6 +23,7 @@ from pydantic.dataclasses import dataclass
 
 from android_runner.affinity import affinity_word
 from android_runner.ort import ExecutionProvider, NnapiFlag, OptimizationLevel
+from android_runner.preparing.steps import StepName
 from android_runner.settings import SessionSettings
 from orchestrator.errors import Problem, UsageError
 from orchestrator.plan.cells import Cell
@@ -90,6 +91,7 @@ class PlanFile:
     canary: bool = True
     trace: bool = False
     verify: bool = False
+    prepare: bool | list[StepName] = False
     device: list[str] = Field(default_factory=list)
     perf_test: str = ""
     lib: list[str] = Field(default_factory=list)

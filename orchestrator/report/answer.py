@@ -11,6 +11,7 @@ from orchestrator.report.checks import REFERENCE_NOTE, CaseCheck
 from orchestrator.report.cold import cold_start
 from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.numbers import plural
+from orchestrator.report.prepared import prepared_steps
 from orchestrator.report.source import Cell, Row, flag, number, text, whole
 from orchestrator.report.summary import PhoneAnswer, SettingRow, TwinDifference
 from orchestrator.report.tally import counts_of, marks_of, outcome_words, why_not_measured
@@ -113,6 +114,8 @@ def phone_answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
         resolves=stats.resolvable_difference(all_rounds, first=first),
         twins=source.twins,
         nnapi=_in_order(source.nnapi, rows),
+        prepared=prepared_steps(facts),
+        prepare_problem=text(facts, "prepare_problem"),
     )
 
 

@@ -21,6 +21,7 @@ from orchestrator.report.nnapi_text import (
     share_words,
 )
 from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, ratio, size, span
+from orchestrator.report.prepared import preparation_words
 from orchestrator.report.sentence import how_sure
 from orchestrator.report.stats import Sureness
 from orchestrator.report.summary import ModelSummary, PhoneAnswer, RunSummary, SettingRow
@@ -160,8 +161,9 @@ def _phone(phone: PhoneAnswer, model: str) -> list[str]:
     kind = "virtual: " if phone.virtual else ""
     api = f", API {phone.api_level}" if phone.api_level is not None else ""
     lines = [f"### {escaped(f'{kind}{phone.name} ({phone.serial}{api})')}", ""]
-    if phone.tuned:
-        lines += ["Tuned, not stock.", ""]
+    preparation = preparation_words(phone.prepared, phone.prepare_problem, tuned=phone.tuned)
+    if preparation:
+        lines += [_paragraph(f"{preparation[0].upper()}{preparation[1:]}."), ""]
     if phone.baseline_note:
         lines += [_paragraph(phone.baseline_note), ""]
     if not phone.rows:

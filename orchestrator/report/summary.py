@@ -11,6 +11,7 @@ from datetime import datetime
 from orchestrator.report.checks import CaseCheck
 from orchestrator.report.cold import ColdStart
 from orchestrator.report.nnapi import NnapiAnswer
+from orchestrator.report.prepared import PreparedStep
 from orchestrator.report.stats import Ratio, Verdict
 
 
@@ -127,6 +128,8 @@ class PhoneAnswer:
     resolves: float | None
     twins: TwinDifference | None
     nnapi: NnapiAnswer | None = None
+    prepared: tuple[PreparedStep, ...] = ()
+    prepare_problem: str = ""
 
     @property
     def name(self) -> str:

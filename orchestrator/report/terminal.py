@@ -12,6 +12,7 @@ from orchestrator.report.lines import Line, Span, fit, joined, left, line, parag
 from orchestrator.report.nnapi_text import nnapi_lines, nnapi_note
 from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, plural, ratio, span
 from orchestrator.report.phone_columns import errors, resolved, taken_by_nnapi
+from orchestrator.report.prepared import preparation_words
 from orchestrator.report.sentence import how_sure
 from orchestrator.report.stats import Sureness
 from orchestrator.report.summary import ModelSummary, PhoneAnswer, RunSummary, SettingRow
@@ -172,8 +173,7 @@ def _notes(phones: Sequence[PhoneAnswer], width: int) -> list[Line]:
         if phone.verdict.sureness is Sureness.TIE:
             names = [row.row for row in phone.rows if row.rank == 1]
             notes.append(f"{phone.verdict.reason} among {', '.join(names)}")
-        if phone.tuned:
-            notes.append("tuned, not stock")
+        notes.append(preparation_words(phone.prepared, phone.prepare_problem, tuned=phone.tuned))
         words = joined(notes, "; ")
         if words:
             lines += paragraph(f"{fit(phone.label, 20)}  {words}", width, indent=2, hang=4)

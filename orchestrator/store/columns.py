@@ -75,6 +75,8 @@ PHONES: Columns = {
     "confinement": _C("", "a virtual phone's: namespace or unconfined"),
     "profile": _C("", "a virtual phone's device profile"),
     "shell": _C("", "the shell that runs our script"),
+    "prepared": _C("", "steps of its preparation: step, standing (done, not offered, refused), words", "list"),
+    "prepare_problem": _C("", "why it could not be prepared"),
 }
 
 VARIANTS: Columns = {

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, fields
+from typing import Any
 
 from android_runner.affinity import mask_text
 from android_runner.facts import Vitals
@@ -78,9 +79,12 @@ def run_cells(summary: RunSummary) -> Cells:
     }
 
 
-def phone_cells(run_id: str, phone: PhoneRecord) -> Cells:
-    """A row of `phones`."""
+def phone_cells(run_id: str, phone: PhoneRecord, prepared: Mapping[str, Any] | None = None) -> Cells:
+    """A row of `phones`; `prepared` is what the ledger knows of its preparation, None where none was asked for."""
     head: Cells = {"run": run_id, "phone": phone.phone, "label": phone.label, "serial": phone.serial}
+    if prepared is not None:
+        head["prepared"] = prepared["steps"]
+        head["prepare_problem"] = prepared["problem"] or None
     return {**head, **_cells(phone.facts, _FACT_CELLS)}
 
 

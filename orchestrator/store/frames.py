@@ -96,7 +96,10 @@ class RunFrames:
     @cached_property
     def phones(self) -> pd.DataFrame:
         """One row a phone."""
-        return frame_of("phones", [phone_cells(self.run_id, phone) for phone in self._contents.phones])
+        prepared = self._ledger.prepared(self.run_id)
+        return frame_of(
+            "phones", [phone_cells(self.run_id, phone, prepared.get(phone.phone)) for phone in self._contents.phones]
+        )
 
     @cached_property
     def variants(self) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -112,6 +113,16 @@ class Ledger:
         """Write where a run stands; all but `running` also write when it ended."""
         with self._database.writing() as connection:
             run_rows.set_state(connection, run_id, state, at or _now())
+
+    def set_prepared(self, run_id: str, phone: str, record: Mapping[str, Any], at: datetime | None = None) -> None:
+        """Write what came of preparing a phone for a run: `tuned`, `problem`, `steps`; the last word holds."""
+        with self._database.writing() as connection:
+            run_rows.set_prepared(connection, run_id, phone, record, at or _now())
+
+    def prepared(self, run_id: str) -> dict[str, dict[str, Any]]:
+        """What `set_prepared` wrote, by phone; a phone of a run that prepares none is not there."""
+        with self._database.reading() as connection:
+            return run_rows.prepared_of(connection, run_id)
 
     def events(self, run_id: str) -> list[EventRecord]:
         """A run's history: every change of its state and of its trials'."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -33,6 +34,9 @@ _PLAIN_FIELDS = (
 _TEXT_FIELDS = ("plan_name", "plan_json", "note", "binary_name", "host")
 
 
+PREPARED = "phone prepared"
+
+
 def add_event(
     connection: sa.Connection, run_id: str, kind: str, at: datetime, *, trial: str | None, detail: str
 ) -> None:
@@ -56,6 +60,18 @@ def events_of(connection: sa.Connection, run_id: str) -> list[EventRecord]:
         EventRecord(seq=row.seq, at=moment_from(row.at), kind=row.kind, trial_id=row.trial_id, detail=row.detail)
         for row in rows
     ]
+
+
+def set_prepared(connection: sa.Connection, run_id: str, phone: str, record: Mapping[str, Any], at: datetime) -> None:
+    """Write what came of preparing a phone, as a line of the run's history."""
+    detail = json.dumps({"phone": phone, **record}, sort_keys=True)
+    add_event(connection, run_id, PREPARED, at, trial=None, detail=detail)
+
+
+def prepared_of(connection: sa.Connection, run_id: str) -> dict[str, dict[str, Any]]:
+    """What `set_prepared` wrote last, by phone."""
+    records = [json.loads(one.detail) for one in events_of(connection, run_id) if one.kind == PREPARED]
+    return {str(one["phone"]): one for one in records}
 
 
 def insert_run(connection: sa.Connection, contents: RunContents) -> None:
