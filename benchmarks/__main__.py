@@ -26,6 +26,7 @@ ROWS = {
     "trace_reading": "trace_reading",
     "variants": "variants",
     "scheduler": "scheduler",
+    "known_truth": "known_truth",
 }
 """The name of a row, and the module under `benchmarks` whose `run()` measures it."""
 
