@@ -18,9 +18,13 @@ the differences' own first stage. Both numbers of rounds, so the number of commo
 first stage only. The argument above then holds word by word for the differences: the interval stays exact, and what
 both met in a round (the phone's temperature, its clocks, the hour) goes out.
 
+*Never narrower than Student's t over all rounds*: a phone may become restless after the first stage, and then s0 says
+too little. So the wider of the two is taken. For normal values this only adds to the coverage: it stays at 95 % where
+few rounds were added and reaches 97 % where a limit cut most of them off.
+
 What it costs: t(5) = 2.57 in place of 1.96, a third wider than if the spread were known. What it assumes: normal
-values, whose spread is that of the first stage. `benchmarks/known_truth.py` measures how much of it survives heat,
-bursts of load and a spread that changes after the first stage.
+values. `benchmarks/known_truth.py` measures how much of it survives heat, bursts of load, and processes that are
+neither normal nor independent.
 """
 
 from __future__ import annotations
@@ -86,11 +90,14 @@ def variance(values: Sequence[float]) -> float:
 def interval(logs: Sequence[float], *, first: int | None = None) -> Interval:
     """The 95 % interval of the mean of `logs`, which stand in the order of their rounds.
 
-    `first`: their number was decided by the spread of the first so many (Stein); None: it was fixed beforehand. With no
-    more values than `first` both are the same. Raises ValueError below `MIN_ROUNDS`.
+    `first`: their number was decided by the spread of the first so many (Stein, unless Student's t over all is wider);
+    None: it was fixed beforehand. With no more values than `first` both are the same. Raises ValueError below
+    `MIN_ROUNDS`.
     """
-    spread, freedom, method = _stage(logs, first)
-    half = t_quantile(freedom) * math.sqrt(spread / len(logs))
+    ways = [_stage(logs, None)] if first is None else [_stage(logs, first), _stage(logs, None)]
+    halves = [t_quantile(freedom) * math.sqrt(spread / len(logs)) for spread, freedom, _ in ways]
+    half = max(halves)
+    _, freedom, method = ways[halves.index(half)]
     return Interval(centre=mean(logs), half=half, n=len(logs), freedom=freedom, method=method)
 
 

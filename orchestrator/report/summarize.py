@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from orchestrator.measure.interval import FIRST_STAGE
 from orchestrator.report import source
 from orchestrator.report.answer import PhoneSource, out_of_tolerance, phone_answer, twin_difference
 from orchestrator.report.checks import CaseCheck, checks_of
@@ -67,7 +66,7 @@ class _Known:
 
 def _first_stage(runs: Sequence[Row]) -> int | None:
     """How many rounds decided the number of rounds: a run with a precision asked for stops its cases by what it saw."""
-    return FIRST_STAGE if any(number(run, "precision") is not None for run in runs) else None
+    return next((first for run in runs if (first := whole(run, "first_stage")) is not None), None)
 
 
 def _model(

@@ -40,6 +40,8 @@ RUNS: Columns = {
     "command": _C("", "the command that asked for the run"),
     "seed": _C("", "seed of the order of trials", "int"),
     "rounds": _C("", "planned repetitions of each case", "int"),
+    "precision": _C("", "half-width of an interval at which a case has rounds enough; missing: fixed rounds", "float"),
+    "first_stage": _C("", "rounds whose spread decides how many a case gets; missing: their number is fixed", "int"),
     "note": _C("", "what the user noted"),
     "tags": _C("", "the user's tags", "list"),
     "binary_name": _C("", "the measured program's file name"),

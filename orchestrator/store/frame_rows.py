@@ -54,14 +54,20 @@ def _cells(noun: object, names: tuple[str, ...]) -> Cells:
     return {name: getattr(noun, name) for name in names}
 
 
-def _command_of(run: RunRecord) -> str | None:
-    """The command that the resolved plan remembers, where it does."""
+def _kept_cells(run: RunRecord) -> Cells:
+    """What the resolved plan remembers, as far as it does: the command, and the precision that ends its rounds early,
+    with how many rounds decide that."""
     try:
         kept = json.loads(run.plan_json)
     except ValueError:
-        return None
-    command = kept.get("command") if isinstance(kept, dict) else None
-    return command if isinstance(command, str) else None
+        return {}
+    if not isinstance(kept, dict):
+        return {}
+    command, precision, rounds = (kept.get(name) for name in ("command", "precision", "rounds"))
+    cells: Cells = {"command": command} if isinstance(command, str) else {}
+    if isinstance(precision, float) and isinstance(rounds, int):
+        cells |= {"precision": precision, "first_stage": rounds}
+    return cells
 
 
 def run_cells(summary: RunSummary) -> Cells:
@@ -70,7 +76,7 @@ def run_cells(summary: RunSummary) -> Cells:
         "run": summary.run.run_id,
         "finished_at": summary.ended_at,
         "state": summary.state.value,
-        "command": _command_of(summary.run),
+        **_kept_cells(summary.run),
         "planned": summary.planned,
         "measured": summary.measured,
         "failed": summary.failed,
