@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.measure.interval import FIRST_STAGE, interval
+from orchestrator.measure.interval import FIRST_STAGE, t_quantile, variance
 from orchestrator.measure.stopping import fixed_rounds, rounds_needed, rounds_of_cases
 
 LOGS = st.lists(st.floats(-8.0, 2.0), min_size=0, max_size=20)
@@ -42,8 +42,8 @@ def test_later_rounds_never_change_the_number(logs, more, target, cap):
 def test_the_interval_at_that_number_is_as_narrow_as_asked(logs, target):
     needed = rounds_needed(logs, target, cap=10_000_000)
     if needed < 3000:
-        later = [logs[0]] * (needed - len(logs))
-        assert interval([*logs, *later], first=FIRST_STAGE).half <= math.log1p(target) * (1 + 1e-6)
+        half = t_quantile(5) * math.sqrt(variance(logs)) / math.sqrt(needed)
+        assert half <= math.log1p(target) * (1 + 1e-6)
 
 
 def test_what_all_cases_meet_in_a_round_is_no_reason_for_more():
