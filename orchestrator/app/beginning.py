@@ -12,6 +12,7 @@ from android_runner.capabilities import Capabilities
 from android_runner.facts import PhoneFacts
 from android_runner.ort import ExecutionProvider, OrtVersion
 from android_runner.phone.listing import script_digest
+from android_runner.settings import SessionSettings
 from orchestrator import __version__
 from orchestrator.app.binary import Tool
 from orchestrator.app.comparing import pairs_of
@@ -20,7 +21,7 @@ from orchestrator.app.phones import Phone, claim
 from orchestrator.app.prepare import ANY_API, OnPhone, Workshop, expand_all, prepare
 from orchestrator.app.site import Site, farm_for, script_unit
 from orchestrator.app.verifying import Checks, checks_for
-from orchestrator.app.wish import Kept, Wish, kept_to_text
+from orchestrator.app.wish import Kept, Wish, kept_to_text, seconds_of
 from orchestrator.digest import digest_of
 from orchestrator.errors import Problem, UsageError
 from orchestrator.farm.kit import Materials
@@ -31,10 +32,11 @@ from orchestrator.plan.matrix import merge_by_phone
 from orchestrator.plan.order import trials_of
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.records import PhoneRecord, RunContents, RunRecord, VariantRecord
+from orchestrator.variants.canary import NAME
 from orchestrator.variants.claim_shelf import claim_graphs
 from orchestrator.variants.crew import Ahead
 from orchestrator.variants.numerics_shelf import known_numerics
-from orchestrator.variants.recipe import Variant
+from orchestrator.variants.recipe import InputSet, Variant
 from orchestrator.variants.shelf import Shelf
 from orchestrator.variants.tolerance import Numerics
 
@@ -77,7 +79,7 @@ def prepared(
     """
     cores = max((one.cores for one in facts), default=8)
     least_api = min((one.api_level for one in facts), default=ANY_API)
-    return prepare(wish, wish.cells(cores, reader), home, reader, least_api, ahead)
+    return prepare(wish, wish.cells(cores, reader), home, reader, least_api, ahead, wish.canary)
 
 
 def begin(ready: Ready, site: Site) -> Farm:
@@ -85,11 +87,12 @@ def begin(ready: Ready, site: Site) -> Farm:
     run_id = ready.named.run_id
     contents, kept, checks = _contents(ready, site)
     site.ledger.add_run(contents)
+    canary = ready.workshop.canary
     materials = Materials(
         run_id=run_id,
         cases={case.case_id: case for case in contents.cases},
-        variants=_built(ready.workshop),
-        inputs={inputs.digest: inputs for _, inputs in ready.workshop.models},
+        variants=_built(ready.workshop) | ({canary[0].variant_id: canary[0]} if canary else {}),
+        inputs={inputs.digest: inputs for inputs in _inputs(ready.workshop)},
         binary=ready.tool.unit,
         script=script_unit(),
         script_digest=script_digest(),
@@ -97,6 +100,27 @@ def begin(ready: Ready, site: Site) -> Farm:
         checks=checks.built,
     )
     return farm_for(contents, kept, materials, ready.phones, site)
+
+
+def _inputs(workshop: Workshop) -> list[InputSet]:
+    """What a run stages as inputs, the canary's too."""
+    return [inputs for _, inputs in workshop.models] + ([workshop.canary[1]] if workshop.canary else [])
+
+
+def canary_case(canary: tuple[Variant, InputSet], tool: Tool) -> Case:
+    """The canary as a case: one thread, so that nothing but a core's clock acts on it."""
+    variant, inputs = canary
+    return Case(
+        model_name=NAME,
+        variant_id=variant.variant_id,
+        graph_digest=variant.graph_digest,
+        recipe_name=variant.recipe.name,
+        settings=SessionSettings(intra_op_threads=1),
+        binary_digest=tool.unit.digest,
+        inputs_digest=inputs.digest,
+        row=NAME,
+        timed=False,
+    )
 
 
 def _built(workshop: Workshop) -> dict[str, Variant]:
@@ -112,8 +136,14 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         raise UsageError(*(Problem("plan", reason, "nothing is left to measure") for reason in reasons))
     cases = merge_by_phone(expansions)
     libraries = custom_ops(plan.custom_ops).host
+    canary = () if ready.workshop.canary is None else (canary_case(ready.workshop.canary, ready.tool),)
     kept = Kept(
         rounds=plan.rounds,
+        max_rounds=ready.wish.max_rounds,
+        precision=plan.precision,
+        budget_s=seconds_of(plan.budget),
+        reruns=plan.reruns,
+        canary=canary[0].case_id if canary else "",
         seconds=plan.seconds,
         iterations=plan.iterations,
         seed=seed,
@@ -121,7 +151,7 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         verify=plan.verify,
         prepare=ready.wish.prepare,
         devices=ready.wish.device,
-        inputs={inputs.digest: inputs.source for _, inputs in ready.workshop.models},
+        inputs={inputs.digest: inputs.source for inputs in _inputs(ready.workshop)},
         command=ready.command,
         custom_ops=libraries,
     )
@@ -136,14 +166,14 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
             replace(variant_record(variant, graphs.get(one, ""), known.get(one)), check=checks.facts.get(one))
             for one, variant in built.items()
         ),
-        cases=cases,
+        cases=(*cases, *canary),
         trials=tuple(
             trial
             for phone, one in expansions.items()
             for trial in trials_of(
                 one.cases,
                 phone,
-                rounds=plan.rounds,
+                rounds=ready.wish.max_rounds,
                 seed=seed,
                 trace=plan.trace,
                 verify=checks.checkable(one.cases),
@@ -162,11 +192,12 @@ def _run_record(ready: Ready, run_id: str, kept: Kept, site: Site) -> RunRecord:
         sorted(kept.inputs),
         *(["prepare", kept.prepare] if kept.prepare else []),
     ]
+    ends = [kept.max_rounds, str(kept.precision), str(kept.budget_s), kept.reruns]
     return RunRecord(
         run_id=run_id,
         created_at=site.clock.now(),
         plan_name=ready.wish.name,
-        plan_digest=digest_of([asked, ready.tool.unit.digest, kept.rounds, str(kept.seconds), kept.iterations]),
+        plan_digest=digest_of([asked, ready.tool.unit.digest, kept.rounds, str(kept.seconds), kept.iterations, ends]),
         plan_json=kept_to_text(kept),
         seed=kept.seed,
         rounds=kept.rounds,

@@ -40,10 +40,10 @@ def estimate(wish: Wish, workshop: Workshop, tool: Tool, expansions: Mapping[str
     trials = 0
     for one in expansions.values():
         timed = sum(case.timed for case in one.cases)
-        planned = trials_planned(one.cases, rounds=wish.plan.rounds, trace=wish.plan.trace, verify=wish.plan.verify)
+        planned = trials_planned(one.cases, rounds=wish.max_rounds, trace=wish.plan.trace, verify=wish.plan.verify)
         trials += planned
-        beside_s = (planned - timed * wish.plan.rounds) * BESIDE_S
-        lanes_s.append(timed * (calibration_s + per_trial_s * wish.plan.rounds) + beside_s)
+        beside_s = (planned - timed * wish.max_rounds) * BESIDE_S
+        lanes_s.append(timed * (calibration_s + per_trial_s * wish.max_rounds) + beside_s)
     longest_s = max(lanes_s, default=0.0)
     if slots:
         longest_s = max(longest_s, sum(lanes_s) / slots)

@@ -35,7 +35,7 @@ def plan_only(wish: Wish, home: Home, adb_port: int, slots: int, say: Callable[[
     return PlanView(
         name=wish.name,
         seed=wish.plan.seed,
-        rounds=wish.plan.rounds,
+        rounds=wish.max_rounds,
         phones=tuple(_phone(one, expansions[one.identity], wish) for one in facts),
         dropped=tuple(
             (drop.model_name, DroppedRow(phones=(drop.phone,), row=drop.row, reason=drop.reason))
@@ -74,5 +74,5 @@ def _phone(facts: PhoneFacts, expansion: Expansion, wish: Wish) -> PlanPhone:
         device_model=facts.device_model,
         virtual=facts.virtual,
         cases=cases,
-        trials=sum(case.timed for case in expansion.cases) * wish.plan.rounds,
+        trials=sum(case.timed for case in expansion.cases) * wish.max_rounds,
     )

@@ -11,7 +11,7 @@ from android_runner.capabilities import Capabilities
 from android_runner.facts import PhoneFacts
 from android_runner.invocation import can_do
 from android_runner.nnapi.levels import MIN_LEVEL
-from android_runner.ort import ExecutionProvider, ModelFormat, OptimizationStyle, OrtVersion
+from android_runner.ort import ExecutionProvider, ModelFormat, OptimizationLevel, OptimizationStyle, OrtVersion
 from android_runner.settings import SessionSettings
 from orchestrator.app.binary import Tool
 from orchestrator.app.converting import converter_for, why_no_operators, without_library
@@ -19,9 +19,10 @@ from orchestrator.app.reduced import Key, refusals, refuser
 from orchestrator.app.wish import Wish
 from orchestrator.errors import Problem, UsageError
 from orchestrator.home import Home
-from orchestrator.plan.cells import Cell
+from orchestrator.plan.cells import ONNX, Cell, ort_recipe
 from orchestrator.plan.matrix import Expansion, Target, expand, with_twin, without_twins
 from orchestrator.variants.calibration import calibration_for
+from orchestrator.variants.canary import canary_model
 from orchestrator.variants.converter import Converter
 from orchestrator.variants.crew import Ahead
 from orchestrator.variants.dims import Dims, resolve_dims, unknown_dims
@@ -46,6 +47,8 @@ class Workshop:
     variants: Mapping[tuple[str, Recipe], Variant | str]
     refused: Mapping[Key, str] = field(default_factory=dict)
     """What the binary has no kernels for."""
+    canary: tuple[Variant, InputSet] | None = None
+    """The tiny model that tells how a phone drifts; None where none was asked for, or could be built."""
 
     def variant_of(self, model: Model, recipe: Recipe) -> Variant | str:
         """The model's variant under a recipe, or why there is none."""
@@ -99,11 +102,12 @@ def prepare(
     reader: OrtVersion | None = None,
     least_api: int = ANY_API,
     ahead: Ahead | None = None,
+    canary: bool = False,
 ) -> Workshop:
     """Read the models, make their inputs, build what the cells need; from the shelf where it lies there already.
 
-    `reader` is the version of the binary that is to load them, `least_api` the least API level of the phones. Raises
-    UsageError with the problems of all models.
+    With `canary` the tiny model that tells how a phone drifts is made, too. `reader` is the version of the binary that
+    is to load them, `least_api` the least API level of the phones. Raises UsageError with the problems of all models.
     """
     shelf = Shelf(home.shelf, home.inputs)
     converter = converter_for(wish, home, reader)
@@ -129,14 +133,31 @@ def prepare(
         problems += unknown_dims([one.model for one in sources], typed)
     if problems:
         raise UsageError(*problems)
-    variants = _variants(sources, cells, shelf, (reader, converter), ahead)
+    tiny = canary_model(home.shelf / "canary", home.inputs, shelf) if canary else None
+    recipe = _canary_recipe(cells, reader, converter)
+    extra = [(tiny[0], recipe, ())] if tiny else []
+    variants = _variants(sources, cells, shelf, (reader, converter), (ahead, extra))
+    built = variants.pop((tiny[0].digest, recipe)) if tiny else ""
     refused: dict[Key, str] = {}
     if wish.plan.build_config:
         config = read_build_config(Path(wish.plan.build_config))
         for one in sources:
             buildable = _buildable(cells, one, variants)
             refused |= refusals(config, [(one.model, one.dims)], buildable, shelf, converter)
-    return Workshop(models=tuple((one.model, one.inputs) for one in sources), variants=variants, refused=refused)
+    return Workshop(
+        models=tuple((one.model, one.inputs) for one in sources),
+        variants=variants,
+        refused=refused,
+        canary=(built, tiny[1]) if tiny and isinstance(built, Variant) else None,
+    )
+
+
+def _canary_recipe(cells: Sequence[Cell], reader: OrtVersion | None, converter: Converter) -> Recipe:
+    """ORT format where the plan has it, which every build takes; else the `.onnx`, which needs no converter."""
+    version = OrtVersion.parse(converter.version)
+    converted = ort_recipe(OptimizationLevel.BASIC)
+    usable = cannot_make(converted, version) if reader is None else why_not(converted, reader, version)
+    return converted if usable is None and any(cell.recipe.converts for cell in cells) else ONNX
 
 
 def _buildable(
@@ -156,10 +177,12 @@ def _variants(
     cells: Sequence[Cell],
     shelf: Shelf,
     versions: tuple[OrtVersion | None, Converter],
-    ahead: Ahead | None,
+    how: tuple[Ahead | None, Sequence[tuple[Model, Recipe, Dims]]],
 ) -> dict[tuple[str, Recipe], Variant | str]:
-    """By the recipe as it was asked for, which leaves open what phones and inputs decide."""
+    """By the recipe as it was asked for, which leaves open what phones and inputs decide; `how`: by a builder that was
+    started ahead, and with what besides."""
     reader, converter = versions
+    ahead, extra = how
     recipes = list(dict.fromkeys(cell.recipe for cell in cells))
     found: dict[tuple[str, Recipe], Variant | str] = {}
     asked: list[tuple[str, Recipe]] = []
@@ -172,6 +195,8 @@ def _variants(
             else:
                 asked.append((one.model.digest, recipe))
                 requests.append((one.model, one.settled(recipe), one.dims))
+    asked += [(model.digest, recipe) for model, recipe, _ in extra]
+    requests += extra
     for key, built in zip(asked, build_variants(requests, shelf, converter=converter, ahead=ahead), strict=True):
         found[key] = built if isinstance(built, Variant) else str(built)
     return found

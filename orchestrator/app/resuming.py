@@ -122,7 +122,8 @@ def _phones_of(contents: RunContents, site: Site) -> list[Phone]:
 
 def _materials(contents: RunContents, kept: Kept, tool: Tool, home: Home) -> Materials:
     shelf = Shelf(home.shelf)
-    variants: Mapping[str, Variant] = {record.variant_id: shelf.get(record.variant_id) for record in contents.variants}
+    named = dict.fromkeys([*(one.variant_id for one in contents.variants), *(one.variant_id for one in contents.cases)])
+    variants: Mapping[str, Variant] = {variant_id: shelf.get(variant_id) for variant_id in named}
     inputs = {digest: kept_inputs(home.inputs, digest) for digest in kept.inputs}
     return Materials(
         run_id=contents.run.run_id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,19 +19,16 @@ from orchestrator.app.binary import Tool, dialect_of, given_tool, stand_in
 from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.phones import Phone
 from orchestrator.app.prepare import unreadable
+from orchestrator.app.rules import planned_of, rules_of
 from orchestrator.app.wish import Kept, Wish
 from orchestrator.digest import digest_of
 from orchestrator.errors import NoUsableDevice, Problem, UsageError
-from orchestrator.farm.blocks import Rules
 from orchestrator.farm.kit import BINARY_NAME, SCRIPT_NAME, LaneKit, Materials
 from orchestrator.farm.lane import Lane
 from orchestrator.farm.loop import Farm, Tally, Watcher
-from orchestrator.farm.protocol import Planned
 from orchestrator.farm.state import FarmState
 from orchestrator.home import Home
 from orchestrator.outcome import Measured, Skipped, SkipReason
-from orchestrator.plan.case import Case, Purpose, Trial
-from orchestrator.plan.length import TrialLength
 from orchestrator.plan.select import parse_devices
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.ledger import Ledger
@@ -39,7 +36,6 @@ from orchestrator.store.records import RunContents, RunState
 from orchestrator.variants.crew import Ahead
 from orchestrator.variants.kernels import read_build_config
 
-BASELINE = "default"
 PROBE_S = 600.0
 """Staging a binary of some 30 MB over a slow hub, and starting it once."""
 
@@ -181,31 +177,6 @@ def _mend(error: RunnerError) -> str:
     return "give a perf_test that this phone executes"
 
 
-def _planned(trial: Trial, run_id: str, cases: Mapping[str, Case]) -> Planned:
-    """A trial with what the state must know of its case. A twin measured on purpose stands for no provider."""
-    case = cases[trial.case_id]
-    measures = trial.purpose is Purpose.TIME and case.where_pays is None and not case.twin_of
-    return Planned(
-        trial_id=trial.trial_id(run_id),
-        case_id=trial.case_id,
-        phone=trial.phone,
-        purpose=trial.purpose,
-        round=trial.round,
-        position=trial.position,
-        model=case.model_name,
-        shows=case.settings.provider if measures else None,
-        where_pays=case.where_pays,
-        twin_of=_other_half(case, cases.values()) if case.twin_of else "",
-        baseline=case.row == BASELINE and not case.twin_of,
-    )
-
-
-def _other_half(twin: Case, cases: Iterable[Case]) -> str:
-    """The case of which one is a twin; "" where a run of long ago has it under another name."""
-    named = ((one.case_id, one.model_name, one.row) for one in cases if not one.twin_of)
-    return next((one for one, model, row in named if (model, row) == (twin.model_name, twin.twin_of)), "")
-
-
 def kits_for(materials: Materials, phones: Sequence[tuple[Phone, Capabilities]], site: Site) -> dict[str, LaneKit]:
     """What each lane needs, by identity. A phone that was prepared for this run before counts as tuned."""
     prepared = site.ledger.prepared(materials.run_id)
@@ -234,9 +205,9 @@ def farm_for(
     """The farm for what is still open of a run, a lane for each phone."""
     run_id = contents.run.run_id
     rows = site.ledger.trials(run_id)
-    planned = [_planned(row.trial, run_id, materials.cases) for row in rows]
+    planned = [planned_of(row.trial, run_id, materials.cases) for row in rows]
     kits = kits_for(materials, phones, site)
-    rules = Rules(length=TrialLength(min_s=kept.seconds), iterations=kept.iterations)
+    rules = rules_of(kept)
     state = FarmState(
         (trial for trial, row in zip(planned, rows, strict=True) if row.outcome is None and trial.phone in kits),
         rules,

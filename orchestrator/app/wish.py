@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,11 +14,21 @@ from android_runner.preparing.steps import StepName
 from orchestrator.errors import Problem, UsageError
 from orchestrator.plan.cells import Cell
 from orchestrator.plan.length import MAX_ITERATIONS, TrialLength
-from orchestrator.plan.load import CONTROL_ROUNDS, MAX_SEED, ModelEntry, PlanFile, load_plan, matrix_cells
+from orchestrator.plan.load import (
+    CONTROL_ROUNDS,
+    LEDGER_ROUNDS,
+    MAX_SEED,
+    ModelEntry,
+    PlanFile,
+    load_plan,
+    matrix_cells,
+)
 from orchestrator.plan.presets import PRESETS, PresetFor, preset_cells, unknown
 
 MODEL_SUFFIXES = (".onnx", ".ort")
 DEFAULT_PRESET = "quick"
+MAX_ROUNDS = 30
+"""As many rounds as a case may get for its precision, where nobody says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +45,10 @@ class RunOptions:
     build_config: str = ""
     custom_ops: tuple[str, ...] = ()
     rounds: int | None = None
+    precision: str = ""
+    max_rounds: int | None = None
+    budget: str = ""
+    reruns: int | None = None
     seconds: float | None = None
     iterations: int | None = None
     seed: int | None = None
@@ -65,6 +80,12 @@ class Wish:
         return list(dict.fromkeys([*chosen, *matrix_cells(self.plan.matrix)]))
 
     @property
+    def max_rounds(self) -> int:
+        """Rounds that are planned: as many as may be needed, where precision or a budget decides how many are."""
+        plan = self.plan
+        return plan.max_rounds or (max(plan.rounds, MAX_ROUNDS) if plan.precision is not None else plan.rounds)
+
+    @property
     def twins(self) -> bool:
         """Whether one case is measured under two names, to see what difference a phone shows where there is none."""
         return self.plan.twins and self.plan.rounds >= CONTROL_ROUNDS
@@ -94,7 +115,7 @@ def wish_of(options: RunOptions) -> Wish:
     problems: list[Problem] = []
     if options.preset and options.preset not in PRESETS:
         problems.append(unknown("preset", options.preset, list(PRESETS)))
-    problems += _bounds(options)
+    problems += _bounds(options) + _endings(options, plan)
     problems += _stand_in(options, plan)
     dims = _dims(options.dim, problems)
     models = [entry if isinstance(entry, ModelEntry) else ModelEntry(path=entry) for entry in plan.models]
@@ -115,13 +136,53 @@ def wish_of(options: RunOptions) -> Wish:
 
 def _bounds(options: RunOptions) -> list[Problem]:
     rounds, seconds, iterations, seed = options.rounds, options.seconds, options.iterations, options.seed
+    reruns = options.reruns
     checks = [
         ("--rounds", rounds, rounds is None or 1 <= rounds <= 1000, "1 to 1000"),
         ("--seconds", seconds, seconds is None or 0 < seconds <= 60, "above 0, at most 60"),
         ("--iterations", iterations, iterations is None or 1 <= iterations <= MAX_ITERATIONS, f"1 to {MAX_ITERATIONS}"),
+        ("--reruns", reruns, reruns is None or 0 <= reruns <= 1000, "0 to 1000"),
         ("--seed", seed, seed is None or 0 <= seed <= MAX_SEED, f"0 to {MAX_SEED}"),
     ]
     return [Problem(name, f"{value} is out of range", f"give {mend}") for name, value, fine, mend in checks if not fine]
+
+
+def _endings(options: RunOptions, plan: PlanFile) -> list[Problem]:
+    """What is wrong with what is to end the rounds."""
+    problems = []
+    precision = plan.precision is not None
+    if options.precision:
+        precision = True
+        if fraction_of(options.precision) is None:
+            problems.append(Problem("--precision", f"{options.precision!r} is no share", "give 1%, or 0.01"))
+    budget = options.budget or plan.budget
+    if options.budget and seconds_of(options.budget) is None:
+        problems.append(Problem("--budget", f"{options.budget!r} is no duration", "give 90s, 2m or 1h30m"))
+    rounds, most = options.rounds or plan.rounds, options.max_rounds or plan.max_rounds
+    if most is not None and not rounds <= most <= LEDGER_ROUNDS:
+        problems.append(
+            Problem("--max-rounds", f"{most} is out of range", f"give {rounds} (the rounds) to {LEDGER_ROUNDS}")
+        )
+    if most is not None and not precision and not budget:
+        problems.append(Problem("--max-rounds", "nothing would end the rounds before", "add --precision or --budget"))
+    if precision and rounds < CONTROL_ROUNDS:
+        mend = f"give --rounds {CONTROL_ROUNDS} or more"
+        problems.append(Problem("--precision", f"{rounds} rounds tell no spread", mend))
+    return problems
+
+
+def fraction_of(text: str) -> float | None:
+    """`1%` or `0.01` as a fraction above 0 and below 1; None for anything else."""
+    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?|\.\d{1,6}) ?(%?)", text.strip())
+    value = float(found[1]) / (100 if found[2] else 1) if found else 0.0
+    return value if 0.0 < value < 1.0 else None
+
+
+def seconds_of(text: str) -> float | None:
+    """`90s`, `2m`, `1h30m` or `45` (seconds) as seconds above 0; None for anything else."""
+    found = re.fullmatch(r"(?:(\d{1,4})h)?(?:(\d{1,5})m)?(?:(\d{1,7})s?)?", text.strip())
+    hours, minutes, seconds = (int(one or 0) for one in found.groups()) if found else (0, 0, 0)
+    return float(hours * 3600 + minutes * 60 + seconds) or None
 
 
 def _stand_in(options: RunOptions, plan: PlanFile) -> list[Problem]:
@@ -144,6 +205,10 @@ def _over(plan: PlanFile, options: RunOptions) -> PlanFile:
         "preset": preset,
         "models": [],
         "rounds": typed(options.rounds, plan.rounds),
+        "precision": fraction_of(options.precision) if options.precision else plan.precision,
+        "max_rounds": typed(options.max_rounds, plan.max_rounds),
+        "budget": typed(options.budget, plan.budget),
+        "reruns": plan.reruns if options.reruns is None else options.reruns,
         "seconds": typed(options.seconds, plan.seconds),
         "iterations": typed(options.iterations, plan.iterations),
         "seed": plan.seed if options.seed is None else options.seed,
@@ -199,6 +264,13 @@ class Kept:
     custom_ops: tuple[tuple[str, str], ...] = ()
     """this host's libraries of custom operators: path and sha256"""
     prepare: tuple[StepName, ...] = ()
+    max_rounds: int = 0
+    """Rounds that were planned, more than `rounds` where precision or a budget decides; 0 in old runs: as `rounds`."""
+    precision: float | None = None
+    budget_s: float | None = None
+    reruns: int | None = None
+    canary: str = ""
+    """The canary's case, "" where none was asked for."""
 
 
 def kept_to_text(kept: Kept) -> str:

@@ -81,6 +81,20 @@ class Asked:
     rounds: Annotated[
         int | None, typer.Option("--rounds", metavar="N", help="Rounds: processes per case (default 6).")
     ] = None
+    precision: Annotated[
+        str, typer.Option("--precision", metavar="P", help="Rounds until ± P is reached (1%): case by case.")
+    ] = ""
+    max_rounds: Annotated[
+        int | None,
+        typer.Option("--max-rounds", metavar="N", help="At most so many rounds (with --precision: default 30)."),
+    ] = None
+    budget: Annotated[
+        str, typer.Option("--budget", metavar="TIME", help="Whole rounds as far as this time reaches: 90s, 2m, 1h.")
+    ] = ""
+    reruns: Annotated[
+        int | None,
+        typer.Option("--reruns", metavar="N", help="Rejected trials a phone may try again (default: a quarter)."),
+    ] = None
     seconds: Annotated[
         float | None, typer.Option("--seconds", metavar="S", help="Least seconds of inference per trial (default 2).")
     ] = None

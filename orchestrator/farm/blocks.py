@@ -188,14 +188,14 @@ def _works(block: Sequence[Sequence[Planned]], lane: Lane, rules: Rules, *, cana
     """The rounds of a block as work, a canary before each; one that is left of an earlier round shares the next's."""
     works: list[Work] = []
     for at, group in enumerate(block):
-        number = group[0].round
+        following = block[at + 1] if _only_twins(group) and at + 1 < len(block) else group
         if canary is not None and not (at and _only_twins(block[at - 1])):
             works.append(
                 Work(
                     case_id=canary.case_id,
                     purpose=Purpose.CANARY,
                     iterations=canary.iterations,
-                    round=number,
+                    round=following[0].round,
                     position=group[0].position,
                 )
             )

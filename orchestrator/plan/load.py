@@ -39,6 +39,8 @@ FlagName = Literal["fp16", "nchw", "cpu_disabled", "cpu_only"]
 Count = Annotated[int, Field(ge=1)]
 CONTROL_ROUNDS = 3
 """Fewer rounds than this have no interval, and nothing for a twin or a canary to say."""
+LEDGER_ROUNDS = 1000
+"""More rounds than this nobody means."""
 MAX_SEED = 2**63 - 1
 """What the ledger's whole numbers hold."""
 
@@ -76,14 +78,19 @@ class PlanFile:
 
     `dialect` is that of the stand-in on virtual phones; empty: as their device profiles say. From `CONTROL_ROUNDS`
     rounds on a phone is held against itself: `twins` measures one case a second time, `canary` a tiny fixed model
-    before each round but the first.
+    before each round but the first. `precision` (0.01: ± 1 %) and `budget` ("2m") end the rounds of a case or of all
+    early, of `max_rounds` that are planned; `reruns` is how often a phone may try again what was rejected.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]{0,30}$")] = "plan"
     models: list[str | ModelEntry] = Field(default_factory=list)
     preset: str = ""
     matrix: list[Axes] = Field(default_factory=list)
-    rounds: Annotated[int, Field(ge=1, le=1000)] = 6
+    rounds: Annotated[int, Field(ge=1, le=LEDGER_ROUNDS)] = 6
+    precision: Annotated[float, Field(gt=0, lt=1)] | None = None
+    max_rounds: Annotated[int, Field(ge=1, le=LEDGER_ROUNDS)] | None = None
+    budget: Annotated[str, Field(pattern=r"^(\d{1,4}h)?(\d{1,5}m)?(\d{1,7}s?)?$")] = ""
+    reruns: Annotated[int, Field(ge=0, le=1000)] | None = None
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = None
     seconds: Annotated[float, Field(gt=0, le=60)] = 2.0
     iterations: Annotated[int, Field(ge=1, le=MAX_ITERATIONS)] | None = None
