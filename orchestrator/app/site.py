@@ -19,7 +19,7 @@ from orchestrator.app.binary import Tool, dialect_of, given_tool, stand_in
 from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.phones import Phone
 from orchestrator.app.prepare import unreadable
-from orchestrator.app.rules import planned_of, rules_of
+from orchestrator.app.rules import limits_of, planned_of, rules_of
 from orchestrator.app.wish import Kept, Wish
 from orchestrator.digest import digest_of
 from orchestrator.errors import NoUsableDevice, Problem, UsageError
@@ -189,6 +189,7 @@ def kits_for(materials: Materials, phones: Sequence[tuple[Phone, Capabilities]],
             materials=materials,
             verify_staged=site.verify_staged,
             tuned=bool(prepared.get(phone.facts.identity, {}).get("tuned")),
+            limits=limits_of(phone.facts),
         )
         for phone, capabilities in phones
         if phone.facts is not None

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from android_runner.block import TrialFolder, TrialTask
 from android_runner.errors import ReportUnreadable, RunnerError
+from android_runner.validity import Reason, Validity, judge_validity
 from orchestrator.digest import digest_of
 from orchestrator.farm.kit import LaneKit, failed
 from orchestrator.farm.protocol import Work, WorkEnded
-from orchestrator.outcome import Failed, Figures, Measured
+from orchestrator.outcome import Failed, Figures, Measured, rejected
 from orchestrator.plan.case import Purpose
 from orchestrator.plan.length import Calibration
 from orchestrator.store.evidence import EvidenceStore
@@ -45,6 +46,7 @@ def attempt_of(
     kept = evidence.keep_many(folder.files)
     outcome, calibration, in_force = _outcome(placed.work, readable)
     work = placed.work
+    validity = _validity(placed, folder, kit)
     record = AttemptRecord(
         attempt_id=digest_of([placed.block_id, placed.task.task_id])[:20],
         trial_id=work.trial.trial_id if work.trial is not None else "",
@@ -75,8 +77,24 @@ def attempt_of(
         virtual=kit.facts.virtual,
         script_digest=kit.materials.script_digest,
         adopted=placed.adopted,
+        validity=validity.standing.value if validity is not None else "",
+        validity_reasons=tuple(f"{reason.value}: {detail}" for reason, detail in _reasons(validity)),
     )
+    if record.rejected and isinstance(outcome, Measured):
+        outcome = rejected([detail for _, detail in _reasons(validity)])
     return record, WorkEnded(work, outcome, calibration)
+
+
+def _validity(placed: Placed, folder: TrialFolder, kit: LaneKit) -> Validity | None:
+    """What the vitals say of a timed attempt; None for others, whose times nobody compares."""
+    if placed.work.purpose not in (Purpose.TIME, Purpose.CANARY):
+        return None
+    return judge_validity(folder.before, folder.after, None, kit.limits, cpu_mask=placed.task.cpu_mask)
+
+
+def _reasons(validity: Validity | None) -> list[tuple[Reason, str]]:
+    """Reasons with their figures, the graver ones first; what only makes it suspect is no reason of an invalid one."""
+    return [] if validity is None else list(zip(validity.reasons, validity.details, strict=True))
 
 
 def _second_names(folder: TrialFolder) -> TrialFolder:

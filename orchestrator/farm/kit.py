@@ -14,6 +14,7 @@ from android_runner.facts import PhoneFacts
 from android_runner.invocation import Invocation, argv
 from android_runner.ort import ModelFormat, OptimizationStyle
 from android_runner.staging import StageFile, StageUnit, staged_dir
+from android_runner.validity import Limits
 from orchestrator.digest import digest_of
 from orchestrator.farm.protocol import Work
 from orchestrator.outcome import Failed
@@ -65,6 +66,8 @@ class LaneKit:
     """Whether the phone was changed for measuring; else its series is one of a stock phone."""
     task_profile: str = ""
     """Android's task profile that processes are started with; empty: none."""
+    limits: Limits = field(default_factory=Limits)
+    """What the phone must be like for an attempt to count."""
 
 
 def has_custom_ops(binary: StageUnit) -> bool:
