@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from android_runner.nnapi.casts import without_inserted_casts
 from android_runner.nnapi.from_onnx import graph_of
 from android_runner.nnapi.graph import Graph
 from android_runner.nnapi.shapes import expose_all, name_graphs, types_of
@@ -30,7 +31,8 @@ def claim_graph(path: Path, format_: ModelFormat, custom_ops: Sequence[str] = ()
     Raises VariantError where onnxruntime refuses it, or it is over 2 GB.
     """
     try:
-        return graph_of_plain(plain_model(path, format_, custom_ops), path.resolve().parent, custom_ops)
+        graph = graph_of_plain(plain_model(path, format_, custom_ops), path.resolve().parent, custom_ops)
+        return as_asked(graph, format_)
     except runtime_errors() as error:
         raise VariantError(f"{path.name}: onnxruntime {converter_version()}: {runtime_words(error)}") from error
 
@@ -84,6 +86,12 @@ def plain_model(path: Path, format_: ModelFormat, custom_ops: Sequence[str] = ()
     if plain_bytes >= MAX_BYTES:
         raise VariantError(f"{path.name}: {plain_bytes} bytes; NNAPI's claim is told of models below 2 GB only")
     return model
+
+
+def as_asked(graph: Graph, format_: ModelFormat) -> Graph:
+    """A plain model's graph as NNAPI is asked about it: of an `.onnx` before the CPU's Casts around half precision are
+    put in; in an `.ort` they lie in the file."""
+    return without_inserted_casts(graph) if format_ is ModelFormat.ONNX else graph
 
 
 def graph_of_plain(model: Any, folder: Path, custom_ops: Sequence[str] = ()) -> Graph:

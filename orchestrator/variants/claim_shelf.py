@@ -24,7 +24,7 @@ from orchestrator.variants.recipe import Variant
 from orchestrator.variants.shelf import Shelf
 from orchestrator.variants.whole_files import write_whole
 
-RULES = 2
+RULES = 3
 """Counts up when the same file is described in another way."""
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from android_runner.nnapi.casts import PREFIX
 from android_runner.nnapi.graph import Graph
 from android_runner.ort import ModelFormat
 from orchestrator.errors import Problem, UsageError, VariantError
 from orchestrator.variants import facts_of_structure as structure
-from orchestrator.variants.checks.casts import PREFIX, without_inserted_casts
 from orchestrator.variants.checks.facts import Dims, Mended, MissingKernel, ModelFacts, WeightFacts
-from orchestrator.variants.claim_graph import MAX_BYTES, graph_of_plain, plain_model
+from orchestrator.variants.claim_graph import MAX_BYTES, as_asked, graph_of_plain, plain_model
 from orchestrator.variants.converter import converter_version, runtime_errors, runtime_words
 from orchestrator.variants.custom_ops import missing_library
 from orchestrator.variants.dims import free_dims
@@ -120,7 +120,7 @@ def _plain(path: Path, format_: ModelFormat, custom_ops: tuple[str, ...]) -> _Pl
     folder = path.resolve().parent
     model = plain_model(path, format_, custom_ops)
     graph = graph_of_plain(model, folder, custom_ops)
-    return _Plain(model, without_inserted_casts(graph), _rewritable(model, graph, folder, custom_ops))
+    return _Plain(model, as_asked(graph, format_), _rewritable(model, graph, folder, custom_ops))
 
 
 def _rewritable(model: Any, graph: Graph, folder: Path, custom_ops: tuple[str, ...]) -> frozenset[str]:
@@ -224,7 +224,7 @@ def mend(path: Path, steps: tuple[str, ...], dims: Dims, custom_ops: tuple[str, 
             target.write_bytes(changed.SerializeToString())
             model = plain_model(target, ModelFormat.ONNX, custom_ops)
             graph = graph_of_plain(model, Path(scratch), custom_ops)
-            return Mended(steps=steps, graph=without_inserted_casts(graph))
+            return Mended(steps=steps, graph=as_asked(graph, ModelFormat.ONNX))
         except refusals as error:
             return Mended(steps=steps, problem=runtime_words(error))
 

@@ -21,8 +21,10 @@ from typing import Any
 
 from onnx import TensorProto
 
+from android_runner.nnapi.casts import places_without_casts, without_inserted_casts
 from android_runner.nnapi.claim import claim
 from android_runner.nnapi.from_onnx import graph_of, node_positions
+from android_runner.nnapi.graph import Graph
 from android_runner.nnapi.levels import LEVEL_1, chosen_devices
 from android_runner.nnapi.placement import Placement
 from android_runner.nnapi.shapes import Types
@@ -65,7 +67,7 @@ def prepare(request: Request, folder: Path) -> Description:
     except source.Unloadable as error:
         return Description(unloadable=str(error))
     target = request.target
-    graph = graph_of(model, types)
+    graph, positions = _as_asked(model, types, Path(request.model))
     placement = claim(graph, target)
     devices = chosen_devices(target)
     story = telling.tell(graph, target, placement, devices)
@@ -75,8 +77,9 @@ def prepare(request: Request, folder: Path) -> Description:
         return Description(failure=failure, rest=rest, before=story.before, after=story.after)
     names = node_names(request.model_hash, placement)
     half = NnapiFlag.FP16 in target.flags and placement.feature_level > LEVEL_1
-    positions = node_positions(model)
-    groups = [[positions[at] for at in partition.nodes] for partition in placement.partitions]
+    groups = [
+        [at for one in partition.nodes if (at := positions[one]) is not None] for partition in placement.partitions
+    ]
     given = [name for _, name in names]
     made, fused = build_partitioned(model, types, groups, given, half=half, wrong=request.is_wrong)
     saved = save(made, Path(request.model), request.settings, folder)
@@ -90,6 +93,18 @@ def prepare(request: Request, folder: Path) -> Description:
         before=story.before,
         after=story.after,
     )
+
+
+def _as_asked(model: Any, types: Types, path: Path) -> tuple[Graph, tuple[int | None, ...]]:
+    """The graph that NNAPI is asked about, and each of its nodes' index in the model's, where it is there.
+
+    An `.onnx` in half precision gets Casts for the CPU afterwards; an `.ort` has them in the file.
+    """
+    graph, positions = graph_of(model, types), node_positions(model)
+    if path.suffix != ".onnx":
+        return graph, positions
+    own = (None if at is None else positions[at] for at in places_without_casts(graph))
+    return without_inserted_casts(graph), tuple(own)
 
 
 def node_names(model_hash: str, placement: Placement) -> list[tuple[str, str]]:

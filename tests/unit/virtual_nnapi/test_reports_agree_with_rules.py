@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 from apart import (
@@ -23,7 +24,7 @@ from apart import (
     value,
     weights,
 )
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from android_runner.assignment import read_assignment
 from android_runner.nnapi.claim import claim
@@ -60,12 +61,32 @@ def hostile(path: Path) -> Path:
     return save(path, nodes, [value("x", [1, 3, 16, 16])], [value("y", [1, 4, 1, 1])], constants)
 
 
+def half(path: Path) -> Path:
+    """A layer in half precision between two in float32: the CPU's Casts around it are not there yet for NNAPI."""
+    node, float16 = helper.make_node, onnx.TensorProto.FLOAT16
+    kernel = numpy_helper.from_array(np.ones((4, 4, 3, 3), np.float16), "w2")
+    nodes = [
+        node("Conv", ["x", "w1"], ["a"], "first", pads=[1, 1, 1, 1]),
+        node("Cast", ["a"], ["b"], "down", to=float16),
+        node("Conv", ["b", "w2"], ["c"], "half", pads=[1, 1, 1, 1]),
+        node("Relu", ["c"], ["d"], "relu"),
+        node("Cast", ["d"], ["e"], "up", to=onnx.TensorProto.FLOAT),
+        node("Relu", ["e"], ["f"], "last"),
+        node("GlobalAveragePool", ["f"], ["y"], "mean"),
+    ]
+    return save(
+        path, nodes, [value("x", [1, 3, 16, 16])], [value("y", [1, 4, 1, 1])], [weights("w1", 4, 3, 3, 3), kernel]
+    )
+
+
 def source(name: str, folder: Path) -> Path:
     path = folder / f"{name}.onnx"
     if name == "mnist":
         return mnist(path)
     if name == "hostile":
         return hostile(path)
+    if name == "half":
+        return half(path)
     onnx.save(onnx.load_model_from_string(light(name)), str(path))
     return path
 
@@ -106,7 +127,7 @@ def traced(made: Apart, folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("recipe", VARIANTS)
-@pytest.mark.parametrize("model", ["mnist", "hostile", "squeezenet"])
+@pytest.mark.parametrize("model", ["mnist", "hostile", "half", "squeezenet"])
 def test_log_and_trace_say_what_the_rules_say(variant: Any, tmp_path: Path, model: str, recipe: str) -> None:
     path, graph = variant(model, recipe)
     for api_level in LEVELS if model != "squeezenet" else (27, 34):
@@ -124,6 +145,18 @@ def test_log_and_trace_say_what_the_rules_say(variant: Any, tmp_path: Path, mode
                 assert len(table.partitions) == len(placement.partitions), where
                 if recipe in ("basic", "extended"):
                     assert len(table.rest) == len(graph.nodes) - placement.claimed_count, where
+
+
+def test_nnapi_takes_nothing_in_half_precision_of_an_onnx_file(variant: Any) -> None:
+    target = NnapiTarget(api_level=34, flags=frozenset())
+    taken = {}
+    for recipe in ("onnx", "basic"):
+        _, graph = variant("half", recipe)
+        partitions = claim(graph, target).partitions
+        taken[recipe] = {graph.nodes[at].name for one in partitions for at in one.nodes}
+    assert "half" not in taken["onnx"] | taken["basic"]
+    assert "relu" not in taken["onnx"]
+    assert "relu" in taken["basic"], "an .ort has the Casts in the file, and float32 between them"
 
 
 def _log_agrees(made: Apart, graph: Graph, target: NnapiTarget, placement: Placement, where: str) -> None:
