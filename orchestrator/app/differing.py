@@ -40,9 +40,7 @@ def diff(first: str, second: str, asked: RunOptions, home: Home, api_level: int 
     """What became of `first` in `second`: each a model's file, or MODEL:RECIPE, which is built. Of `asked` only what is
     about making variants counts. Raises UsageError.
     """
-    if api_level not in API_LEVELS:
-        bounds = f"{API_LEVELS[0]} to {API_LEVELS[-1]}"
-        raise UsageError(Problem("--api", f"{api_level}: NNAPI begins with {API_LEVELS[0]}", f"give {bounds}"))
+    require_api_level(api_level)
     files = [_file(text, asked, home) for text in (first, second)]
     wanted = [GraphWanted(one.path, one.format, written) for one in files for written in (True, False)]
     found = graphs_of(wanted, [path for path, _ in custom_ops(asked.custom_ops).host])
@@ -59,6 +57,13 @@ def diff(first: str, second: str, asked: RunOptions, home: Home, api_level: int 
         api_level=api_level,
         steps=tuple(_row(step, taken[0], taken[1]) for step in align(before, after)),
     )
+
+
+def require_api_level(api_level: int) -> None:
+    """Raise UsageError for an API level that NNAPI never was at."""
+    if api_level not in API_LEVELS:
+        bounds = f"{API_LEVELS[0]} to {API_LEVELS[-1]}"
+        raise UsageError(Problem("--api", f"{api_level}: NNAPI begins with {API_LEVELS[0]}", f"give {bounds}"))
 
 
 def _is_lost(graph: Graph | VariantError) -> bool:

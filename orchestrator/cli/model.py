@@ -1,4 +1,4 @@
-"""`orch model build`, `check` and `ship`."""
+"""`orch model build`, `check`, `diff`, `ship` and `table`."""
 
 from __future__ import annotations
 
@@ -144,6 +144,29 @@ def check(
     for problem in checks.problems:
         typer.echo(f"orch: {problem.line()}", err=True)
     return int(ExitCode.USAGE if checks.problems else ExitCode.DONE)
+
+
+@app.command("table")
+@flat
+def table(
+    things: Annotated[list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx or a folder with models.")],
+    making: Making,
+    recipe: Annotated[
+        list[str], typer.Option("--recipe", help="As for build; repeatable (default: every level, style and step).")
+    ] = [],  # noqa: B006
+    api: Annotated[int, typer.Option("--api", metavar="N", help="Android's API level for NNAPI's rules.")] = 30,
+    home: HomeOption = "",
+    as_json: JsonOption = False,
+) -> int:
+    """Every recipe on every model as a page in Markdown: nodes, fusions, NNAPI's part, size, build time, error."""
+    from dataclasses import asdict  # noqa: PLC0415
+
+    from orchestrator.app.tabling import table as tabled  # noqa: PLC0415 - loaded when called
+    from orchestrator.report.model_table import lab_markdown  # noqa: PLC0415
+
+    lab = tabled(making.options(things), recipe, home_at(home), api)
+    typer.echo(json.dumps(asdict(lab), indent=2) if as_json else lab_markdown(lab), nl=as_json)
+    return int(ExitCode.DONE)
 
 
 def _table(built: Sequence[Made]) -> str:

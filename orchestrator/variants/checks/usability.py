@@ -77,11 +77,17 @@ def placements_of(graph: Graph) -> dict[int, Placement]:
 def usability(graph: Graph, placements: Mapping[int, Placement]) -> Usability:
     """The levels, and the nodes that not all of them take (the first `MAX_ROWS`)."""
     work = [multiply_adds(graph, node) for node in graph.nodes]
-    rows = tuple(_level(level, len(graph.nodes), work, placement) for level, placement in placements.items())
+    rows = tuple(_level(level, work, placement) for level, placement in placements.items())
     return Usability(levels=rows, nodes=tuple(_nodes(graph, placements))[:MAX_ROWS])
 
 
-def _level(level: int, nodes: int, work: list[int | None], placement: Placement) -> LevelRow:
+def level_row(graph: Graph, api_level: int) -> LevelRow:
+    """What NNAPI makes of a graph at one API level, without flags, devices not known."""
+    work = [multiply_adds(graph, node) for node in graph.nodes]
+    return _level(api_level, work, claim(graph, NnapiTarget(api_level=api_level)))
+
+
+def _level(level: int, work: list[int | None], placement: Placement) -> LevelRow:
     taken = [at for partition in placement.partitions for at in partition.nodes]
     known = [one for one in work if one is not None]
     share = None
@@ -91,7 +97,7 @@ def _level(level: int, nodes: int, work: list[int | None], placement: Placement)
         api_level=level,
         partitions=len(placement.partitions),
         nodes_taken=len(taken),
-        nodes=nodes,
+        nodes=len(work),
         multiply_adds_share=share,
         caveat=placement.caveat,
     )

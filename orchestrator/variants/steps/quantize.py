@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from android_runner.nnapi.builders import BUILDERS
 from android_runner.nnapi.quantized import SOFTMAX_SCALE
 from android_runner.ort import OptimizationLevel
 from orchestrator.errors import VariantError
-from orchestrator.variants.converter import installed
+from orchestrator.variants.converter import installed, runtime
 from orchestrator.variants.read_onnx import opsets_of
 from orchestrator.variants.saving import save
 from orchestrator.variants.sessions import saving_as_onnx, written
@@ -28,6 +28,8 @@ _KNOWN = (
 """What the quantizer has a form for; of these NNAPI's builders say which they take."""
 _PASSING = ("Relu", "Clip", "MaxPool")
 """The quantizer takes the first two into the range of what comes before, and leaves the third its input's scale."""
+_LEAST_STEPS = 16
+"""A Softmax whose largest value is fewer steps of `SOFTMAX_SCALE` stays in float32: nothing would be left of it."""
 _BYTE_POOL_SINCE = 12
 _PER_CHANNEL_SINCE = 13
 _QDQ_SINCE = 10
@@ -53,9 +55,10 @@ def to_qdq(model: Any, step: str, bench: Bench) -> Any:
     optimized: Any = onnx.load_model(str(basic))
     optimized.metadata_props.add(key="onnx.quant.pre_process", value="onnxruntime.quant")
     products = _flatten_biases(optimized.graph)
-    shares = [node.output[0] for node in optimized.graph.node if node.op_type == "Softmax"]
+    shares = [node for node in optimized.graph.node if node.op_type == "Softmax"]
+    faint = _faint(optimized, shares, bench)
     nnapi_s_own = {"scale": np.array(SOFTMAX_SCALE, np.float32), "zero_point": np.array(0, np.uint8)}
-    overrides: dict[str, Any] = {name: [dict(nnapi_s_own)] for name in shares}
+    overrides: dict[str, Any] = {node.output[0]: [dict(nnapi_s_own)] for node in shares if node.name not in faint}
     if per_channel:
         overrides |= {name: [{"quant_type": tool.QuantType.QInt8}] for name in products}
     tool.quantize_static(
@@ -64,6 +67,7 @@ def to_qdq(model: Any, step: str, bench: Bench) -> Any:
         _samples(bench.samples),
         quant_format=tool.QuantFormat.QDQ,
         op_types_to_quantize=[*(name for name in _KNOWN if BUILDERS[name].qdq), *_PASSING],
+        nodes_to_exclude=faint,
         per_channel=per_channel,
         activation_type=tool.QuantType.QUInt8,
         weight_type=tool.QuantType.QInt8 if per_channel else tool.QuantType.QUInt8,
@@ -76,6 +80,38 @@ def to_qdq(model: Any, step: str, bench: Bench) -> Any:
     if opset >= _BYTE_POOL_SINCE:
         _pool_bytes(made.graph)
     return made
+
+
+def _faint(model: Any, shares: Sequence[Any], bench: Bench) -> list[str]:
+    """The names of those Softmax nodes that are too small for NNAPI's scale on every sample, as over many classes that
+    are about equally likely. Nodes without a name get one."""
+    import onnx  # noqa: PLC0415
+
+    if not shares:
+        return []
+    for at, node in enumerate(shares):
+        node.name = node.name or f"softmax_{at}"
+    seen: Any = onnx.ModelProto()
+    seen.CopyFrom(model)
+    outputs = [node.output[0] for node in shares]
+    known = {value.name for value in seen.graph.output}
+    seen.graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs if name not in known)
+    ort = runtime()
+    options = ort.SessionOptions()
+    for library in bench.custom_ops:
+        options.register_custom_ops_library(library)
+    session = ort.InferenceSession(
+        str(written(seen, bench.scratch / "quantize_seen.onnx")), options, providers=["CPUExecutionProvider"]
+    )
+    samples = zip(*_runs(session, outputs, bench), strict=True)
+    tops = [max((float(value.max()) for value in values if value.size), default=0.0) for values in samples]
+    return [node.name for node, top in zip(shares, tops, strict=True) if top < _LEAST_STEPS * SOFTMAX_SCALE]
+
+
+def _runs(session: Any, outputs: Sequence[str], bench: Bench) -> Iterator[list[Any]]:
+    """The outputs of each sample."""
+    for folder in bench.samples:
+        yield session.run(list(outputs), dict(_read(folder)))
 
 
 def _share_scales(graph: Any) -> None:

@@ -179,6 +179,25 @@ def likeness(model: Any, made: Any) -> float:
     return min(cosines)
 
 
+def classifier(spread: float) -> Any:
+    """A Gemm and a Softmax over 500 classes; how far their logits lie apart goes with `spread`."""
+    nodes = [helper.make_node("Gemm", ["x", "w"], ["l"], "logits"), helper.make_node("Softmax", ["l"], ["y"], axis=-1)]
+    kernel = numpy_helper.to_array(nets.weights("w", 8, 500)) * np.float32(spread)
+    ports = [nets.value("x", (1, 8))], [nets.value("y", (1, 500))]
+    return nets.model_of(nodes, *ports, [numpy_helper.from_array(kernel, "w")])
+
+
+@pytest.mark.parametrize(("spread", "is_quantized"), [(0.05, False), (5.0, True)])
+def test_a_softmax_below_nnapi_s_scale_stays_in_float(spread: float, is_quantized: bool, tmp_path: Path) -> None:
+    """500 classes that are about equally likely are all below half a step of 1/256: nothing but zeros would be left."""
+    model = classifier(spread)
+    made = stepped(model, "qdq-u8u8", tmp_path, sample_folder(tmp_path / "0", model))
+    behind = [node.op_type for node in made.graph.node if node.op_type != "Gemm"][-2:]
+    assert behind == (["QuantizeLinear", "DequantizeLinear"] if is_quantized else ["DequantizeLinear", "Softmax"])
+    assert likeness(model, made) >= 0.98
+    assert claimed(made).claimed_count > 2
+
+
 def test_a_step_with_nothing_to_do_does_not_hinder_the_others(tmp_path: Path) -> None:
     bench = Bench(scratch=tmp_path)
     made = apply_steps(mnist(), ("flush-denormals", "opset=15", "weights-inside"), bench)
