@@ -7,8 +7,9 @@ they are taken out again before its rules are asked. In an `.ort` they lie in th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from android_runner.nnapi.graph import Graph, Node, Value
 from android_runner.nnapi.since import since_version
@@ -73,3 +74,29 @@ def _of_one_precision(node: Node, values: dict[str, Value], opset: int) -> Itera
 
 def _type(values: dict[str, Value], name: str) -> int:
     return values[name].elem_type if name in values else 0
+
+
+def rename_casts_below(graph: Any, taken: frozenset[str] = frozenset()) -> None:
+    """Give what inserted Casts make in sub-graphs a name that no graph around it has (`taken`): onnxruntime uses one
+    name in both, and refuses the file that it saves with them.
+
+    Changes `graph`, a GraphProto.
+    """
+    made = taken | {name for node in graph.node for name in node.output if name}
+    for node in graph.node:
+        for attribute in node.attribute:
+            for below in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+                twice = {name for one in below.node for name in one.output if name.startswith(PREFIX) and name in made}
+                _rename(below, {name: f"{name} in {below.name}" for name in twice})
+                rename_casts_below(below, made)
+
+
+def _rename(graph: Any, names: Mapping[str, str]) -> None:
+    for node in graph.node if names else ():
+        for words in (node.input, node.output):
+            words[:] = [names.get(word, word) for word in words]
+        for attribute in node.attribute:
+            for below in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+                _rename(below, names)
+    for value in graph.output if names else ():
+        value.name = names.get(value.name, value.name)

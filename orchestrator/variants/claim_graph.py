@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from android_runner.nnapi.casts import without_inserted_casts
+from android_runner.nnapi.casts import rename_casts_below, without_inserted_casts
 from android_runner.nnapi.from_onnx import graph_of
 from android_runner.nnapi.graph import Graph
 from android_runner.nnapi.shapes import expose_all, name_graphs, types_of
@@ -58,9 +58,10 @@ def _say_defaults(model: Any, known: Any) -> None:
     versions = {"" if item.domain == "ai.onnx" else item.domain: item.version for item in model.opset_import}
     for node in model.graph.node:
         domain = "" if node.domain == "ai.onnx" else node.domain
-        if not known.has(node.op_type, domain):
+        try:
+            schema = known.get_schema(node.op_type, versions.get(domain, 1), domain)
+        except known.SchemaError:  # not ONNX's, or of a later version: onnxruntime has its own LayerNormalization
             continue
-        schema = known.get_schema(node.op_type, versions.get(domain, 1), domain)
         said = {item.name for item in node.attribute}
         node.attribute.extend(
             item.default_value
@@ -83,6 +84,7 @@ def plain_model(path: Path, format_: ModelFormat, custom_ops: Sequence[str] = ()
         plain_bytes = plain.stat().st_size
         model = onnx.load(plain, load_external_data=False)
     name_graphs(model.graph)
+    rename_casts_below(model.graph)
     if plain_bytes >= MAX_BYTES:
         raise VariantError(f"{path.name}: {plain_bytes} bytes; NNAPI's claim is told of models below 2 GB only")
     return model

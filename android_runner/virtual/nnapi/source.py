@@ -10,6 +10,7 @@ from typing import Any
 import onnx
 import onnxruntime as _onnxruntime
 
+from android_runner.nnapi.casts import rename_casts_below
 from android_runner.nnapi.shapes import expose_all, name_graphs, types_of
 
 RUNTIME: Any = _onnxruntime
@@ -81,6 +82,7 @@ def graph_before_partitioning(path: Path, settings: LoadSettings, scratch: Path)
     model = onnx.load(str(saved))
     saved.unlink()
     name_graphs(model.graph)
+    rename_casts_below(model.graph)
     return model
 
 
