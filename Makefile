@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check bench bad-input system-deps test-device clean
+.PHONY: demo test check bench bad-input model-lab system-deps test-device clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +32,13 @@ bad-input: $(STAMP)
 # Prints goal, figure, met or missed for each row of the speed table.
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+# The table of docs/model-lab.md: every sample model through every recipe, in about two minutes.
+model-lab: $(STAMP)
+	$(BIN)/python -m orchestrator.variants.samples build/lab --all
+	$(BIN)/orch model table build/lab --home build/lab-home > build/model-lab.md
+	sed -i '/^<!-- Below this line/q' docs/model-lab.md
+	cat build/model-lab.md >> docs/model-lab.md
 
 # The same contract and integration tests on a phone, an emulator or any adb device.
 test-device: $(STAMP)

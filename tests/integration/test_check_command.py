@@ -112,9 +112,23 @@ def test_what_subnormal_numbers_cost_is_measured_when_asked(orch: Orch, tmp_path
     assert "denormal-effect" not in fine(orch("model", "check", "net.onnx"))
     out = " ".join(fine(orch("model", "check", "net.onnx", "--measure")).split())
     assert "denormal-weights 2 of 81 float weights are subnormal (2.5 %)" in out
-    assert re.search(r"15 rounds of \d+ runs, one thread, median \(quartiles\): as it is \d+\.\d+ ms", out)
-    assert re.search(r"weights flushed \d+\.\d+ ms \(\d+\.\d+ to \d+\.\d+\), \d+\.\d+ times", out)
+    assert re.search(r"15 rounds of \d+ runs?, one thread, median \(quartiles\): as it is \d+\.\d+ ms", out)
+    arms = r"(\d+\.\d+) ms \((\d+\.\d+) to (\d+\.\d+)\), \d+\.\d+ times \(\d+\.\d+ to \d+\.\d+\)"
+    for name in ("set_denormal_as_zero", "weights flushed"):
+        told = re.search(f"{name} {arms}", out)
+        assert told is not None, out
+        middle, low, high = map(float, told.groups())
+        assert 0 < low <= middle <= high
+        assert re.search(f"{name}: (faster|slower|no effect that stands out of the spread)", out)
+    assert "flush them to zero in the weights" in out
     assert "x86 only" in out
+
+
+def test_without_a_subnormal_weight_the_measurement_is_shown_all_the_same(orch: Orch, mnist: Path) -> None:
+    out = " ".join(fine(orch("model", "check", mnist, "--measure")).split())
+    assert "denormal-weights" not in out
+    assert re.search(r"as it is \d+\.\d+ ms \(\d+\.\d+ to \d+\.\d+\); set_denormal_as_zero \d+\.\d+ ms", out)
+    assert re.search("set_denormal_as_zero: (faster|slower|no effect that stands out of the spread)", out)
 
 
 @pytest.mark.parametrize(

@@ -72,15 +72,20 @@ def _measured(measured: Measured) -> Finding:
     else:
         arms = "; ".join(
             f"{arm.name} {arm.median_s * 1e3:.3f} ms ({arm.low_s * 1e3:.3f} to {arm.high_s * 1e3:.3f})"
-            + (f", {arm.ratio:.2f} times ({arm.ratio_low:.2f} to {arm.ratio_high:.2f})" * (at > 0))
+            + (f", {_times(arm.ratio)} times ({_times(arm.ratio_low)} to {_times(arm.ratio_high)})" * (at > 0))
             for at, arm in enumerate(measured.arms)
         )
         effects = [f"{arm.name}: {_effect(arm.ratio_low, arm.ratio_high)}" for arm in measured.arms[1:]]
         reason = (
             f"measured on this host ({measured.machine}), in turn, {measured.rounds} rounds of "
-            f"{measured.runs_per_round} runs, one thread, median (quartiles): {arms}. {'; '.join(effects)}"
+            f"{counted(measured.runs_per_round, 'run')}, one thread, median (quartiles): {arms}. {'; '.join(effects)}"
         )
     return Finding(id="denormal-effect", severity=Severity.NOTE, reason=reason, remedy=_X86_ONLY, threads=(12959,))
+
+
+def _times(ratio: float) -> str:
+    """`1.02`, `0.0071`."""
+    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
 
 
 def _effect(low: float, high: float) -> str:

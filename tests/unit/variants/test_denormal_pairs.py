@@ -74,5 +74,13 @@ def test_an_effect_must_stand_out_of_its_spread(low: float, high: float, words: 
     assert "x86 only" in found.remedy
 
 
+def test_a_large_effect_keeps_its_digits(tmp_path: Path) -> None:
+    base = Arm(name=AS_IS, median_s=2, low_s=1.9, high_s=2.1, ratio=1, ratio_low=1, ratio_high=1)
+    arm = Arm(name=FLUSHED, median_s=14e-3, low_s=12e-3, high_s=20e-3, ratio=71e-4, ratio_low=6e-3, ratio_high=1e-2)
+    found = effect(Measured(machine="x86_64", rounds=15, runs_per_round=1, arms=(base, arm)), tmp_path)
+    assert "weights flushed 14.000 ms (12.000 to 20.000), 0.0071 times (0.006 to 0.01)" in found.reason
+    assert "15 rounds of 1 run, one thread" in found.reason
+
+
 def test_what_could_not_be_measured_is_told(tmp_path: Path) -> None:
     assert "no word" in effect(Measured(machine="x86_64", problem="no word from it"), tmp_path).reason

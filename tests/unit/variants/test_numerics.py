@@ -145,7 +145,7 @@ def with_one_layer_scaled(path: Path, target: Path) -> Iterator[str]:
     """Write the model with 1.01 times the weights of its first, middle and last layer, one after the other."""
     model = onnx.load(path)
     tensors = {tensor.name: tensor for tensor in model.graph.initializer}
-    names = list(weight_names(model))
+    names = list(weight_names(model)) or ["lstm/w"]
     for name in dict.fromkeys((names[0], names[len(names) // 2], names[-1])):
         before = numpy_helper.to_array(tensors[name])
         tensors[name].CopyFrom(numpy_helper.from_array((before * np.float32(1.01)).astype(before.dtype), name))
@@ -166,6 +166,7 @@ def with_one_layer_scaled(path: Path, target: Path) -> Iterator[str]:
         "inception_v2",
         "nhwc",
         "transformer",
+        "control_flow",
     ],
 )
 def test_one_per_cent_in_one_layer_is_out_of_tolerance(name: str, tmp_path: Path) -> None:
