@@ -54,11 +54,12 @@ def table(asked: RunOptions, recipes: Sequence[str], home: Home, api_level: int 
 
 
 def _checked(asked: RunOptions) -> dict[str, CheckReport]:
-    """By model's name; without what can't be checked (operators of a library)."""
+    """By model's name; nothing where none can be checked."""
     try:
-        return {report.model: report for report in check_all(asked.things, asked.dim, "", measured=False).reports}
+        checks = check_all(asked.things, asked.dim, "", measured=False, libraries=asked.custom_ops)
     except UsageError:
         return {}
+    return {report.model: report for report in checks.reports}
 
 
 def _model(name: str, mine: Sequence[Made], report: CheckReport | None, rows: tuple[LabRow, ...]) -> LabModel:
