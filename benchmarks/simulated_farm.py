@@ -206,35 +206,47 @@ class OurFarm:
 
 
 def wait_at_gate(phone: SimulatedPhone, limits: Limits) -> float:
-    """Seconds until the phone is as `limits` want it, cannot get cooler, or the time is up."""
-    begin_s = phone.now_s
-    seen: list[tuple[float, float]] = []
-    while phone.now_s - begin_s < limits.gate_timeout_s:
-        vitals = phone.vitals()
-        if not _too_busy(vitals, limits) and not _too_hot(phone.now_s, vitals, limits, seen):
+    """Seconds until the phone is as `limits` want it, cannot get cooler, or the time is up: the rule of `gate` in
+    `android_runner/phone/run_block.sh`."""
+    begin_s = window_s = phone.now_s
+    more = 0
+    vitals = then = phone.vitals()
+    while cause := _held_by(vitals, limits, more):
+        if cause == "level":
+            more = limits.battery_hysteresis
+        if cause in ("battery", "zone") and phone.now_s - window_s >= limits.flat_window_s:
+            if not _cools(then, vitals, limits.flat_c):
+                break
+            window_s, then = phone.now_s, vitals
+        if phone.now_s - begin_s >= limits.gate_timeout_s:
             break
         phone.rest(GATE_POLL_S)
+        vitals = phone.vitals()
     return phone.now_s - begin_s
 
 
-def _too_busy(vitals: Vitals, limits: Limits) -> bool:
-    load = load_by_others(vitals)
-    return limits.max_load is not None and load is not None and load > limits.max_load
+def _held_by(vitals: Vitals, limits: Limits, more: int) -> str:
+    """The first thing that has to be waited for; what is not offered is not waited for."""
+    floor = None if limits.min_battery_level is None else limits.min_battery_level + more
+    if floor is not None and vitals.battery_level is not None and vitals.battery_level < floor:
+        return "level"
+    above = {
+        "status": (vitals.thermal_status, limits.max_status),
+        "battery": (vitals.battery_c, limits.max_battery_c),
+        "zone": (_hottest_c(vitals), limits.max_zone_c),
+        "load": (load_by_others(vitals), limits.max_load),
+    }
+    return next((name for name, (is_, most) in above.items() if None not in (is_, most) and is_ > most), "")  # type: ignore[operator]
 
 
-def _too_hot(now_s: float, vitals: Vitals, limits: Limits, seen: list[tuple[float, float]]) -> bool:
-    """Above a limit, and still getting cooler; `seen` keeps (time, °C) of this wait."""
-    zone_c = max(vitals.zones_c.values(), default=None)
-    over = [
-        found_c
-        for found_c, limit_c in ((vitals.battery_c, limits.max_battery_c), (zone_c, limits.max_zone_c))
-        if found_c is not None and limit_c is not None and found_c > limit_c
-    ]
-    if not over:
-        return False
-    seen.append((now_s, max(over)))
-    earlier = [found_c for at_s, found_c in seen if at_s <= now_s - limits.flat_window_s]
-    return not earlier or earlier[-1] - seen[-1][1] >= limits.flat_c
+def _hottest_c(vitals: Vitals) -> float | None:
+    return max(vitals.zones_c.values(), default=None)
+
+
+def _cools(then: Vitals, now: Vitals, flat_c: float) -> bool:
+    """Whether a temperature fell by as much as counts."""
+    pairs = ((then.battery_c, now.battery_c), (_hottest_c(then), _hottest_c(now)))
+    return any(one is not None and two is not None and one - two >= flat_c for one, two in pairs)
 
 
 _FIGURES = Figures(
