@@ -12,7 +12,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from android_runner.device import PhonePath
-from android_runner.facts import Vitals
+from android_runner.facts import ProcessFacts, Vitals
+from android_runner.validity import Limits
 
 ORCH_DIR = PhonePath("/data/local/tmp/orch")
 """The only folder on a phone that is ours."""
@@ -46,18 +47,40 @@ class Block:
     """Trials in the order in which the phone runs them, under one epoch of the phone's lease.
 
     `block_id` as `TrialTask.task_id`; its folder on the phone is `ORCH_DIR/blocks/<block_id>`.
-    `task_profile`: Android's task profile (a plain word) that all its processes have; empty: none.
+    `task_profile`: Android's task profile (a plain word) that all its processes have; empty: none. With `limits` the
+    phone waits before each trial until it meets them (the gate); None: each trial starts at once.
     """
 
     block_id: str
     epoch: int
     tasks: tuple[TrialTask, ...]
     task_profile: str = ""
+    limits: Limits | None = None
 
     @property
     def directory(self) -> PhonePath:
         """Where the block lies on the phone."""
         return ORCH_DIR / "blocks" / self.block_id
+
+
+class GateOutcome(StrEnum):
+    """How a wait at the gate ended: within the limits, no longer getting cooler, or out of patience."""
+
+    READY = "ready"
+    FLAT = "flat"
+    TIMEOUT = "timeout"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateWait:
+    """A wait before a trial, in whole seconds that are not the trial's; `cause` is what was waited for last.
+
+    `cause` is one of battery, zone, level, load, status.
+    """
+
+    waited_s: int
+    outcome: GateOutcome
+    cause: str
 
 
 class Ending(StrEnum):
@@ -76,7 +99,8 @@ class TrialFolder:
     `exit_code` is the shell's (128 + n for signal n), None when nobody was left to see it. `files` holds
     `stdout`, `stderr` and whatever the process wrote (result file, trace) as local paths; a name the phone gave is
     used only after the checks of `DirEntry`. Times are the phone's uptime in seconds. `slot_wait_s` is the time a
-    virtual phone's process waited for a computing slot, 0.0 elsewhere.
+    virtual phone's process waited for a computing slot, 0.0 elsewhere. `gate` is None where the trial did not have to
+    wait for the phone; `process` is None where nothing could be read of how it was placed.
     """
 
     task_id: str
@@ -88,6 +112,8 @@ class TrialFolder:
     files: Mapping[str, Path]
     before: Vitals | None
     after: Vitals | None
+    process: ProcessFacts | None = None
+    gate: GateWait | None = None
 
 
 class BlockEnding(StrEnum):

@@ -15,10 +15,11 @@ from pathlib import Path
 from android_runner.block import Block, Ending, TrialFolder
 from android_runner.device import Device, DirEntry, PhonePath, PullItem
 from android_runner.errors import HostileAnswer
-from android_runner.facts import Vitals
+from android_runner.facts import ProcessFacts, Vitals
 from android_runner.following import Line
 from android_runner.phone.journal import Journal, TrialRecord
 from android_runner.phone.snapshots import MAX_VITALS_BYTES, read_snapshots
+from android_runner.vitals_text import MAX_PROCESS_BYTES, parse_process
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 MAX_BLOCK_BYTES = 4 * 1024 * 1024 * 1024
@@ -35,7 +36,7 @@ OF_THE_BLOCK = "_block"
 _PLACES = {None: ("out", "part"), Ending.LOST: ("part",)}
 """Where a trial's folder lies, when that is not `out`."""
 
-_OURS = frozenset({"rc", "slot_wait", "waiting"})
+_OURS = frozenset({"rc", "slot_wait", "waiting", "process"})
 _RC = re.compile(r"(\d{1,3}) (exited|timed_out|stopped) (\d{1,9}) (\d{1,9}) (\d{1,9}) (\d+\.\d\d) (\d+\.\d\d) \.\n")
 _SLOT_WAIT = re.compile(r"\s*(\d{1,10}(?:\.\d{1,6})?)\s+(\d{1,10}(?:\.\d{1,6})?)\s*")
 
@@ -184,7 +185,15 @@ def _folder(record: TrialRecord, directory: Path, names: list[str], snapshots: d
         files={name: folder / name for name in names if name not in _OURS and (folder / name).is_file()},
         before=snapshots.get(record.before),
         after=snapshots.get(record.after) if record.after is not None else None,
+        process=_process(folder / "process") if "process" in names else None,
+        gate=record.gate,
     )
+
+
+def _process(path: Path) -> ProcessFacts | None:
+    if not path.is_file() or path.stat().st_size > MAX_PROCESS_BYTES:
+        return None
+    return parse_process(path.read_bytes().decode("utf-8", errors="replace"))
 
 
 def _slot_wait_s(path: Path) -> float:

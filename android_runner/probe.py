@@ -19,8 +19,8 @@ from android_runner.facts import (
     parse_max_frequencies,
     parse_memory_bytes,
     parse_properties,
-    parse_vitals,
 )
+from android_runner.vitals_text import parse_vitals
 
 MAX_ANSWER_BYTES = 1024 * 1024
 TOOLS = frozenset(
@@ -91,7 +91,7 @@ def facts_command(marker: str) -> str:
 
 
 def vitals_command() -> str:
-    """One shell command that prints a snapshot as the phone script writes them (see `facts.parse_vitals`)."""
+    """One shell command that prints a snapshot as the phone script writes them (see `vitals_text.parse_vitals`)."""
     files = " ".join(
         [
             _rooted("/proc/uptime"),

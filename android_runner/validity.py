@@ -7,19 +7,12 @@ clocks fall long before it rises, so the residency of clocks is judged apart.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from android_runner.facts import ProcessFacts, Vitals
-
-MIN_JUDGED_S = 0.3
-"""`time_in_state` counts in 10 ms: over less than this it says too little, and sampled clocks are looked at."""
-
-COUNTER_SLACK_S = 0.5
-COUNTER_SLACK = 0.2
-"""How far the sum of `time_in_state` may be from the time between two snapshots: more is a sensor that lies."""
+from android_runner.residency import capped, counters_lie, residency_loss, sampled_loss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,19 +132,6 @@ def judge_validity(
     )
 
 
-def residency_loss(before: Vitals, after: Vitals, cpu_mask: int | None = None) -> float | None:
-    """The share of the top clock that was missing between two snapshots, 0.0 to 1.0; None where it can't be said.
-
-    Of the cluster with the highest mean clock, as an idle one beside it says nothing; with a mask only of clusters that
-    have a core of it. None without counters, over less than `MIN_JUDGED_S`, and for counters that lie.
-    """
-    means = list(_mean_clocks(before, after, cpu_mask))
-    if not means:
-        return None
-    mean_khz, top_khz = max(means)
-    return min(1.0, max(0.0, 1.0 - mean_khz / top_khz))
-
-
 # --- rules about the process ---
 
 
@@ -191,16 +171,16 @@ def _clocks(trial: _Trial) -> Iterator[_Finding]:
     limit = trial.limits.max_residency_loss
     if limit is None:
         return
-    if (capped := _capped(trial)) > limit:
-        yield _invalid(Reason.CLOCKS_CAPPED, f"the highest clock allowed fell by {capped:.0%}")
+    if (fell := capped(trial.before.limit_khz, trial.after.limit_khz, trial.cpu_mask)) > limit:
+        yield _invalid(Reason.CLOCKS_CAPPED, f"the highest clock allowed fell by {fell:.0%}")
     loss = residency_loss(trial.before, trial.after, trial.cpu_mask)
     if loss is not None:
         if loss > limit:
             yield _invalid(Reason.RESIDENCY_LOST, f"{loss:.0%} of the top clock missing, at most {limit:.0%}")
         return
-    if _lies(trial.before, trial.after):
+    if counters_lie(trial.before, trial.after):
         yield _suspect(Reason.CLOCKS_DOUBTFUL, "time_in_state does not add up to the time that passed")
-    sampled = _sampled_loss(trial)
+    sampled = sampled_loss(trial.before, trial.after)
     if sampled is None:
         yield _suspect(Reason.NO_CLOCKS, "neither residency nor clocks to judge by")
     elif sampled > limit:
@@ -307,60 +287,6 @@ def load_by_others(vitals: Vitals) -> float | None:
     now = max(0, vitals.running - 1) if vitals.running is not None else None
     known = [float(load) for load in (now, vitals.load_1m) if load is not None]
     return min(known) if known else None
-
-
-def _mean_clocks(before: Vitals, after: Vitals, cpu_mask: int | None) -> Iterator[tuple[float, int]]:
-    """(mean kHz, top kHz) of each cluster in question whose counters can be believed."""
-    for policy in _policies(after.residency_s, cpu_mask):
-        spent = _spent(before, after, policy)
-        passed_s = sum(spent.values())
-        top_khz = max(spent, default=0)
-        if top_khz > 0 and passed_s >= MIN_JUDGED_S and _adds_up(passed_s, before, after):
-            yield sum(khz * seconds for khz, seconds in spent.items()) / passed_s, top_khz
-
-
-def _spent(before: Vitals, after: Vitals, policy: int) -> dict[int, float]:
-    """Seconds at each clock between two snapshots; empty when a counter ran backwards or one snapshot has none."""
-    earlier, later = dict(before.residency_s.get(policy, ())), dict(after.residency_s.get(policy, ()))
-    spent = {khz: seconds - earlier.get(khz, 0.0) for khz, seconds in later.items()}
-    return spent if earlier and all(seconds >= 0 for seconds in spent.values()) else {}
-
-
-def _adds_up(passed_s: float, before: Vitals, after: Vitals) -> bool:
-    if before.uptime_s is None or after.uptime_s is None:
-        return True
-    wanted_s = after.uptime_s - before.uptime_s
-    return math.fabs(passed_s - wanted_s) <= COUNTER_SLACK_S + COUNTER_SLACK * wanted_s
-
-
-def _lies(before: Vitals, after: Vitals) -> bool:
-    both = set(before.residency_s) & set(after.residency_s)
-    return any(not _adds_up(sum(_spent(before, after, policy).values()), before, after) for policy in both)
-
-
-def _policies(known: Mapping[int, object], cpu_mask: int | None) -> list[int]:
-    """The policies of the cores in a mask: a policy has its first core's number and reaches up to the next policy."""
-    numbers = sorted(known)
-    if cpu_mask is None:
-        return numbers
-    cores = [core for core in range(cpu_mask.bit_length()) if cpu_mask >> core & 1]
-    return sorted({max((n for n in numbers if n <= core), default=-1) for core in cores} - {-1})
-
-
-def _capped(trial: _Trial) -> float:
-    """By what share the highest clock that the kernel allows fell, of the cluster in question with the highest."""
-    before, after = trial.before.limit_khz, trial.after.limit_khz
-    policies = [policy for policy in _policies(before, trial.cpu_mask) if policy in after and before[policy] > 0]
-    fastest = max(policies, key=lambda policy: before[policy], default=None)
-    return 0.0 if fastest is None else 1.0 - after[fastest] / before[fastest]
-
-
-def _sampled_loss(trial: _Trial) -> float | None:
-    """How far the highest clock right after the trial is below the highest that is allowed; None when not offered."""
-    if not trial.after.current_freq_khz:
-        return None
-    highest = max([*trial.before.limit_khz.values(), *trial.before.current_freq_khz], default=0)
-    return max(0.0, 1.0 - max(trial.after.current_freq_khz) / highest) if highest > 0 else None
 
 
 def _invalid(reason: Reason, detail: str) -> _Finding:

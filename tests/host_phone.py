@@ -38,6 +38,9 @@ SHELLS = {
     "busybox": ("busybox", "ash"),
     "bash": ("bash",),
 }
+PHONE_SHELLS = ("mksh-toybox", "dash", "busybox")
+"""Android's own shell and tools, and the two others that stand for whatever a phone may have."""
+
 TOYBOX_TOOLS = ("cat", "kill", "ls", "mkdir", "mv", "rm", "setsid", "sleep", "sync")
 SCRIPT = PhonePath("/data/local/tmp/orch/staged/script/run_block.sh")
 ZONES = {"cpu-0-0": "41500", "battery": "30100"}

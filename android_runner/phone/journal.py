@@ -4,6 +4,7 @@ A line is `SEQ EVENT FIELDS... CHECK`:
 
     begin EPOCH TASKS PID UPTIME BOOTID              first line
     resume PID UPTIME BOOTID                         the script was started again on the same block
+    gate INDEX ID SECONDS OUTCOME CAUSE              it had to wait for the phone before its start, and how that ended
     start INDEX ID SNAPSHOT UPTIME                   a trial begins; SNAPSHOT is the one before it
     exited|timed_out|stopped INDEX ID CODE SNAPSHOT UPTIME   it has ended; SNAPSHOT is the one after it
     lost INDEX ID                                    nobody saw how it ended
@@ -20,7 +21,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from android_runner.block import Block, BlockEnding, Ending
+from android_runner.block import Block, BlockEnding, Ending, GateOutcome, GateWait
 
 MAX_JOURNAL_BYTES = 4 * 1024 * 1024
 """Bound on a journal: 10,000 tasks need about 1 MB."""
@@ -32,12 +33,19 @@ _KINDS = {
     "boot": r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})",
     "name": r"([a-z0-9][a-z0-9-]{0,63})",
     "reason": r"(done|stopped|lease)",
+    "outcome": r"(ready|flat|timeout)",
+    "cause": r"(battery|zone|level|load|status)",
 }
 _REASONS = {
     "done": (1, BlockEnding.DONE),
     "stopped": (2, BlockEnding.STOPPED),
     "lease": (3, BlockEnding.LEASE_LOST),
 }
+_WORDS = {
+    "outcome": ("ready", "flat", "timeout"),
+    "cause": ("battery", "zone", "level", "load", "status"),
+}
+"""Words that count in the chain by their place, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,7 @@ _FORMS = {
     "stopped": _form(6, "number", "name", "number", "number", "uptime"),
     "lost": _form(7, "number", "name"),
     "finish": _form(8, "reason", "uptime"),
+    "gate": _form(9, "number", "name", "number", "outcome", "cause"),
 }
 _LINE = re.compile(rf"{_KINDS['number']} ([a-z_]+) (.+) {_KINDS['number']}")
 
@@ -80,6 +89,7 @@ class TrialRecord:
     exit_code: int | None = None
     after: int | None = None
     ended_uptime_s: float | None = None
+    gate: GateWait | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +130,7 @@ class _Reader:
     boot_id: str | None = None
     ending: BlockEnding | None = None
     open_id: str | None = None
+    waited: GateWait | None = None
     records: dict[str, TrialRecord] = field(default_factory=dict)
 
     def take(self, raw: bytes) -> None:
@@ -152,6 +163,9 @@ class _Reader:
                 self._begin(fields)
             case "resume":
                 self.script_pid, self.boot_id, self.ending = int(fields[0]), fields[2], None
+            case "gate":
+                self._next(int(fields[0]), fields[1])
+                self.waited = GateWait(waited_s=int(fields[2]), outcome=GateOutcome(fields[3]), cause=fields[4])
             case "start":
                 self._start(int(fields[0]), fields[1], int(fields[2]), float(fields[3]))
             case "finish":
@@ -166,13 +180,20 @@ class _Reader:
             raise _BadLine("the journal of another block")
         self.script_pid, self.boot_id = int(fields[2]), fields[4]
 
-    def _start(self, index: int, task_id: str, snapshot: int, uptime_s: float) -> None:
+    def _next(self, index: int, task_id: str) -> None:
+        """Raise `_BadLine` unless this is a trial that may begin now."""
         if self.open_id is not None:
             raise _BadLine(f"a start while {self.open_id} runs")
         if not self.index < index <= len(self.block.tasks) or self.block.tasks[index - 1].task_id != task_id:
             raise _BadLine("a start out of order")
+
+    def _start(self, index: int, task_id: str, snapshot: int, uptime_s: float) -> None:
+        self._next(index, task_id)
         self.index, self.open_id = index, task_id
-        self.records[task_id] = TrialRecord(task_id=task_id, started_uptime_s=uptime_s, before=snapshot)
+        self.records[task_id] = TrialRecord(
+            task_id=task_id, started_uptime_s=uptime_s, before=snapshot, gate=self.waited
+        )
+        self.waited = None
 
     def _end(self, event: str, fields: tuple[str, ...]) -> None:
         if self.open_id is None or fields[1] != self.open_id or int(fields[0]) != self.index:
@@ -185,6 +206,7 @@ class _Reader:
             task_id=begun.task_id,
             started_uptime_s=begun.started_uptime_s,
             before=begun.before,
+            gate=begun.gate,
             ending=Ending(event),
             exit_code=None if lost else int(fields[2]),
             after=None if lost else int(fields[3]),
@@ -225,13 +247,15 @@ def _chain(chain: int, seq: int, form: _Form, fields: tuple[str, ...]) -> int:
 
 
 def _numbers(form: _Form, fields: tuple[str, ...]) -> Iterator[int]:
-    """The fields as the script counts them: an uptime as two numbers, a boot id as eight, a reason as one, no names."""
+    """The fields as the script counts them: an uptime as two numbers, a boot id as eight, a word as one, no names."""
     for kind, text in zip(form.kinds, fields, strict=True):
         match kind:
             case "number":
                 yield int(text)
             case "reason":
                 yield _REASONS[text][0]
+            case "outcome" | "cause":
+                yield _WORDS[kind].index(text) + 1
             case "uptime":
                 seconds, _, hundredths = text.partition(".")
                 yield int(seconds)

@@ -2,7 +2,8 @@
 
 The list is shell text: `begin ID...`, then a line `t ID DEADLINE ENVCOUNT NAME=VALUE... WORD...` per trial, with every
 word quoted for a POSIX shell; a line `l TAG...` stands before a trial whose log is wanted, a line `a MASK` (hex) before
-one that is bound to cores. Nothing that a plan or a file name holds is ever read by the shell as anything else.
+one that is bound to cores; a line `g LIMIT...` before all others says what the phone waits for. Nothing that a plan or
+a file name holds is ever read by the shell as anything else.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 LOG_TAG = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,22}")
 """A tag of the phone's log that may be asked for: a shell word and a filter without need of quotes."""
+
+GATE_WORD = re.compile(r"-|-?[0-9]{1,7}")
+"""A limit as the script takes it: seven digits stay far below 2^31."""
 
 MAX_EPOCH = 999_999_999
 MAX_DEADLINE_S = 7 * 86_400
@@ -51,8 +55,34 @@ def render_list(block: Block) -> bytes:
     ids = [task.task_id for task in block.tasks]
     if len(set(ids)) < len(ids):
         raise ValueError(f"block {block.block_id}: a task id stands twice")
-    lines = [_task_line(task) for task in block.tasks]
-    return ("\n".join([f"begin {' '.join(ids)}", *lines]) + "\n").encode()
+    lines = [*_gate_line(block), f"begin {' '.join(ids)}", *(_task_line(task) for task in block.tasks)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _gate_line(block: Block) -> list[str]:
+    """The limits as whole numbers of the script's units, `-` for one that is off."""
+    if block.limits is None:
+        return []
+    limits = block.limits
+    level = limits.min_battery_level
+    words = [
+        _scaled(limits.max_battery_c, 10),
+        _scaled(limits.max_zone_c, 1000),
+        "-" if level is None else str(level),
+        str(max(0, min(limits.battery_hysteresis, 100 - (level or 0)))),
+        _scaled(limits.max_load, 100),
+        "-" if limits.max_status is None else str(limits.max_status),
+        _scaled(limits.flat_c, 1000),
+        str(limits.flat_window_s),
+        str(limits.gate_timeout_s),
+    ]
+    if not all(GATE_WORD.fullmatch(word) for word in words):
+        raise ValueError(f"block {block.block_id}: limits that no phone can count with: {limits}")
+    return [f"g {' '.join(words)}"]
+
+
+def _scaled(figure: float | None, factor: int) -> str:
+    return "-" if figure is None else str(round(figure * factor))
 
 
 def _task_line(task: TrialTask) -> str:

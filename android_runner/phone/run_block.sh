@@ -9,16 +9,23 @@
 #
 #   list      sourced: `begin ID...`, then a line `t ID DEADLINE ENVCOUNT NAME=VALUE... WORD...` per trial; a line
 #             `l TAG...` before it: keep what the phone's log says under these tags meanwhile, in the trial's `logcat`;
-#             a line `a MASK` (hex) before it: on these cores only, or not at all where there is no taskset
+#             a line `a MASK` (hex) before it: on these cores only, or not at all where there is no taskset; a line
+#             `g LIMIT...` before all others: what the phone must be like before a trial starts (gate, below)
 #   journal   `SEQ EVENT FIELDS... CHECK` a line; CHECK chains over all numbers of all lines so far (put, below)
 #   vitals    what does not change, then per snapshot `== N` and lines `PATH:VALUE`; N is SEQ when it was taken
 #   pid       PID START BOOTID of this script, PID START of its watchdog; START is field 22 of /proc/PID/stat
 #   current   PID START DEADLINE ID UPTIME of the process that runs
 #   over      ID WORD: the watchdog ends this trial, and why
 #   logger    PID START of the `logcat` that runs beside the trial
+#   part/ID/process   how the trial's own process was placed, read once after its start
 #   beat      grows every second while this script lives
 #   started, refused   the answer to who started it;   stop, kill   made by the host
 #   part/ID   working directory of a trial; renamed to out/ID when it has ended, `rc` in it says how
+#
+# Of shellcheck's rules some can't hold here: lists of words are split on purpose (SC2086), EPOCHREALTIME is asked for
+# and may be missing (SC3028), a variable's name comes from the list (SC2163), fields are read to be passed over (SC2034),
+# `A && B || C` where C may follow B (SC2015), and the list is not there yet (SC1091).
+# shellcheck shell=sh disable=SC2086,SC3028,SC2163,SC2034,SC2015,SC1091
 root=${ORCH_ROOT-}
 case $1 in "$root"/*) B=$1 ;; *) B=$root$1 ;; esac
 epoch=$2
@@ -26,18 +33,33 @@ lease=${B%/blocks/*}/lease
 cd "$B" || exit 1
 exec </dev/null >>"$B/log" 2>&1
 set -m # each background job gets a process group of its own; dash and busybox can't without a terminal
-seq=0 chain=0 index=0 snap=0 asked=-10 ending='' lost=' ' tags='' logger='' mask='' pin=''
-case $(command -v rename) in rename) rename=rename ;; *) rename=mv ;; esac
+seq=0 chain=0 index=0 snap=0 asked=-100 asked_slow=-100 deaf=' ' ending='' lost=' ' tags='' logger='' mask='' pin=''
+gated='' heat='' level='' zone='' load='' status=''
+nl='
+'
+case $(command -v rename) in rename) rename='rename' ;; *) rename='mv' ;; esac
+
+case ${KSH_VERSION-} in # FILE: sets value to all its lines; mksh does it at one go, without a process
+  *KSH*) eval 'slurp() { value=$(<"$1"); }' ;;
+  *)
+    slurp() {
+      value='' piece=''
+      while IFS= read -r piece; do value="$value$piece$nl"; done <"$1"
+      value=$value$piece # of a last line without its end, also where the process of a file died in the middle
+    }
+    ;;
+esac
 
 clock() { read -r up idle </proc/uptime; }
 
-stat_of() { # PID: sets state, group, start; fails when there is no such process
-  line='' state='' group='' start=-
+stat_of() { # PID: sets name, state, group, nice, start; fails when there is no such process
+  line='' state='' group='' nice='' start=-
   [ -r "/proc/$1/stat" ] || return 1
   while read -r piece; do line="$line$piece "; done 2>/dev/null <"/proc/$1/stat"
-  line=${line##*) }
+  name=${line#*\(}
+  name=${name%)*} line=${line##*) }
   set -- $line
-  state=$1 group=$3 start=${20-}
+  state=$1 group=$3 nice=${17-} start=${20-}
   [ -n "$start" ]
 }
 
@@ -166,9 +188,19 @@ probe() { # FILE below the root: kept for the snapshots when it answers, and wit
 }
 
 find_files() {
-  files='' services='' loadavg=/proc/loadavg
+  files='' tables='' services='' slow='' loadavg=/proc/loadavg meminfo=/proc/meminfo
   [ -r "$root$loadavg" ] && loadavg=$root$loadavg
-  for f in "$root"/sys/devices/system/cpu/cpufreq/policy*/scaling_cur_freq; do probe "${f#"$root"}"; done
+  [ -r "$root$meminfo" ] && meminfo=$root$meminfo
+  slurp "$meminfo"
+  case $value in *MemAvailable:*) ;; *) meminfo='' ;; esac
+  for f in "$root"/sys/devices/system/cpu/cpufreq/policy*; do
+    probe "${f#"$root"}/scaling_cur_freq"
+    probe "${f#"$root"}/scaling_max_freq"
+    probe "${f#"$root"}/scaling_governor"
+    value=''
+    slurp "$f/stats/time_in_state"
+    [ -z "$value" ] || tables="$tables ${f#"$root"}/stats/time_in_state"
+  done
   if [ -z "$files" ]; then
     for f in "$root"/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq; do probe "${f#"$root"}"; done
   fi
@@ -179,27 +211,69 @@ find_files() {
     [ -n "$value" ] && [ -n "$new" ] && f=${f#"$root"} && echo "${f%temp}type:$value" >>"$B/vitals"
   done
   f=/sys/class/power_supply/battery
+  for n in current_now health status; do probe $f/$n; done
   if ! { probe $f/capacity && probe $f/temp; }; then services=battery; fi
   command -v dumpsys >/dev/null || services=''
   case $(command -v getprop) in '') return ;; esac
+  command -v dumpsys >/dev/null || return
   sdk=$(getprop ro.build.version.sdk)
   case $sdk in '' | *[!0-9]*) return ;; esac
-  [ "$sdk" -ge 29 ] && command -v dumpsys >/dev/null && services="$services thermalservice"
+  [ "$sdk" -lt 29 ] || services="$services thermalservice"
+  [ "$sdk" -lt 24 ] || slow=deviceidle
+  case $(command -v grep) in '') ;; *) slow="$slow power" ;; esac
 }
 
-ask() { # SERVICE: the lines of its dumpsys that matter; one that hangs is ended by the watchdog, and not asked again
-  dumpsys "$1" >"$B/dump" 2>/dev/null &
+ask() { # SERVICE WORD...: the lines of its dumpsys that matter; one that hangs or fails is not asked again
+  case $deaf in *" $1 "*) return ;; esac
+  dumpsys "$@" >"$B/dump" 2>/dev/null &
   guard $! 10 .dumpsys
-  wait $! || { services=${services#"$1"} && services=${services% "$1"}; }
-  n=0
-  while IFS= read -r line && [ $n -lt 60 ]; do
-    case $line in
-      *level:* | *temperature:* | *status:* | *health:* | *powered:* | *"Thermal Status"* | *Temperature\{*)
-        echo "dumpsys-$1:$line"
-        n=$((n + 1))
-        ;;
+  wait $! || deaf="$deaf$1 "
+  count=0
+  [ "$1" != power ] || grep -m 4 mWakefulness= "$B/dump" >"$B/dump.power" # hundreds of lines
+  f=$B/dump
+  [ "$1" != power ] || f=$B/dump.power
+  while IFS= read -r line && [ $count -lt 60 ]; do
+    case $1:$line in
+      battery:*level:* | battery:*temperature:* | battery:*status:* | battery:*health:* | battery:*powered:*) ;;
+      thermalservice:*"Thermal Status"* | thermalservice:*Temperature\{*) ;;
+      power:*) ;;
+      deviceidle:[A-Z]*) line="deep: $line" ;;
+      *) continue ;;
     esac
-  done <"$B/dump"
+    echo "dumpsys-$1:$line"
+    count=$((count + 1))
+    [ -z "$gated" ] || regard "$1:$line"
+  done <"$f"
+}
+
+sense() { # prints how the phone is now
+  zone=''
+  echo "/proc/uptime:$up $idle"
+  echo "/proc/sys/kernel/random/boot_id:$boot"
+  read -r load <"$loadavg" && echo "/proc/loadavg:$load"
+  [ -z "$meminfo" ] || while read -r n value f; do
+    case $n in MemAvailable:) echo "/proc/meminfo:$n $value kB" && break ;; esac
+  done <"$meminfo"
+  for f in $files; do
+    value=''
+    read -r value <"$root$f"
+    [ -n "$value" ] || continue
+    echo "$f:$value"
+    [ -z "$gated" ] || regard "$f:$value"
+  done
+  for f in $tables; do
+    slurp "$root$f"
+    echo "$f:" $value # its lines as one
+  done
+  if [ -n "$services" ] && [ $((${up%.*} - asked)) -ge 10 ]; then
+    asked=${up%.*}
+    for f in $services; do ask "$f"; done
+  fi
+  if [ -n "$slow" ] && [ $((${up%.*} - asked_slow)) -ge 30 ]; then
+    asked_slow=${up%.*}
+    case $slow in *power*) ask power ;; esac
+    case $slow in *deviceidle*) ask deviceidle get deep ;; esac
+  fi
 }
 
 snapshot() { # between two trials: after the one, before the other
@@ -207,19 +281,86 @@ snapshot() { # between two trials: after the one, before the other
   clock
   {
     echo "== $snap"
-    echo "/proc/uptime:$up $idle"
-    echo "/proc/sys/kernel/random/boot_id:$boot"
-    read -r value <"$loadavg" && echo "/proc/loadavg:$value"
-    for f in $files; do
-      value=''
-      read -r value <"$root$f"
-      [ -z "$value" ] || echo "$f:$value"
-    done
-    if [ -n "$services" ] && [ $((${up%.*} - asked)) -ge 10 ]; then
-      asked=${up%.*}
-      for f in $services; do ask "$f"; done
-    fi
+    sense
   } 2>/dev/null >>"$B/vitals"
+}
+
+# --- the gate: what the phone must be like before a trial starts; what it does not offer is not waited for ---
+
+g() { # BATTERY ZONE LEVEL HYSTERESIS LOAD STATUS FLAT WINDOW TIMEOUT: 0.1 C, 0.001 C, %, %, 0.01, -, 0.001 C, s, s
+  gated=1 max_heat=$1 max_zone=$2 floor=$3 more=$4 max_load=$5 max_status=$6 flat=$7 window=$8 patience=$9
+}
+
+whole() { # WORD: a number that every shell counts with
+  case ${1#-} in '' | 0?* | *[!0-9]*) return 1 ;; esac
+  [ ${#1} -le 7 ]
+}
+
+regard() { # FILE:VALUE: keeps what the gate looks at
+  n=${1##*[: ]}
+  case $1 in
+    */battery/temp:* | battery:*temperature:*) heat=$n ;;
+    */battery/capacity:* | battery:*" level:"*) level=$n ;;
+    */thermal_zone*/temp:*)
+      whole "$n" || return
+      if [ "$n" -lt 151 ]; then n=$((n * 1000)); elif [ "$n" -lt 1000 ]; then n=$((n * 100)); fi
+      [ "$n" -gt 200000 ] || { [ -n "$zone" ] && [ "$n" -le "$zone" ]; } || zone=$n
+      ;;
+    thermalservice:*"Thermal Status"*) status=$n ;;
+  esac
+}
+
+busy() { # do others compute: both in this moment and in the mean of the last minute, where our last trial still is
+  case $load in [0-9]*.[0-9][0-9]\ *\ *\ [0-9]*/*) ;; *) return 1 ;; esac
+  set -- $load
+  whole "${4%%/*}" && whole "${1%.*}" || return 1
+  [ $(((${4%%/*} - 1) * 100)) -gt "$max_load" ] && [ $((${1%.*} * 100 + 1${1#*.} - 100)) -gt "$max_load" ]
+}
+
+ready() { # sets cause to the first thing that has to be waited for
+  cause=''
+  if [ "$floor" != - ] && whole "$level" && [ "$level" -lt $((floor + low)) ]; then
+    cause=level low=$more # once it is too low, it must come this much above
+  elif [ "$max_status" != - ] && whole "$status" && [ "$status" -gt "$max_status" ]; then
+    cause=status
+  elif [ "$max_heat" != - ] && whole "$heat" && [ "$heat" -gt "$max_heat" ]; then
+    cause=battery
+  elif [ "$max_zone" != - ] && [ -n "$zone" ] && [ "$zone" -gt "$max_zone" ]; then
+    cause=zone
+  elif [ "$max_load" != - ] && busy; then
+    cause=load
+  fi
+  [ -z "$cause" ]
+}
+
+cools() { # fails when a whole window has passed in which no temperature fell: it will not get cooler than this
+  case $cause in battery | zone) ;; *) return 0 ;; esac
+  [ $((now - window_from)) -ge "$window" ] || return 0
+  window_from=$now then_heat=$heat0 then_zone=$zone0 heat0=$heat zone0=$zone
+  whole "$then_heat" && whole "$heat" && [ $(((then_heat - heat) * 100)) -ge "$flat" ] && return 0
+  [ -n "$then_zone" ] && [ -n "$zone" ] && [ $((then_zone - zone)) -ge "$flat" ]
+}
+
+gate() { # waits; a line of the journal and a fresh snapshot, where it had to
+  [ -n "$gated" ] || return 0
+  low=0
+  ready && return
+  clock
+  gate_from=${up%.*} window_from=${up%.*} heat0=$heat zone0=$zone now=${up%.*} outcome=ready w=1
+  until ready; do
+    held=$cause
+    cools || { outcome=flat w=2 && break; }
+    [ $((now - gate_from)) -lt "$patience" ] || { outcome=timeout w=3 && break; }
+    asked_to_end && return
+    sleep 1
+    clock
+    now=${up%.*}
+    sense >/dev/null 2>&1
+  done
+  case $held in battery) n=1 ;; zone) n=2 ;; level) n=3 ;; load) n=4 ;; *) n=5 ;; esac
+  put "gate $index $id $((now - gate_from)) $outcome $held" 9 $index $((now - gate_from)) $w $n
+  asked=-100 # its figures have to stand in the snapshot, not only in our hands
+  snapshot
 }
 
 # --- trials ---
@@ -316,7 +457,7 @@ mark() { # SECONDS WORDS: written into the log until it comes out into the file,
   done
 }
 
-# --- cores ---
+# --- cores, and how the process is placed ---
 
 a() { # MASK: for the next trial; who sets it is asked for once
   mask=$1
@@ -324,6 +465,27 @@ a() { # MASK: for the next trial; who sets it is asked for once
   case $(command -v taskset) in '') ;; *) pin=taskset && return ;; esac
   toybox taskset -p $$ >/dev/null 2>&1 && pin='toybox taskset' && return # more commands than it has links
   pin=none
+}
+
+placed() { # PID: prints how it is placed, once it is the program and no longer who sets its cores
+  tries=0
+  while stat_of "$1" && [ -n "$cores" ] && [ $tries -lt 200 ]; do
+    case " $own_name setsid taskset toybox busybox " in *" $name "*) tries=$((tries + 1)) ;; *) break ;; esac
+  done
+  echo "nice:$nice"
+  for n in cpuset cgroup; do
+    slurp "/proc/$1/$n"
+    echo "$n:" $value
+  done
+  slurp "/proc/$1/status"
+  case $value in
+    *Cpus_allowed_list:*)
+      value=${value#*Cpus_allowed_list:}
+      echo "allowed:" ${value%%"$nl"*}
+      ;;
+  esac
+  slurp "$root/sys/devices/system/cpu/online"
+  echo "online:" $value
 }
 
 begin() { # ID...: all directories with one process, then the journal's first line
@@ -344,6 +506,14 @@ begin() { # ID...: all directories with one process, then the journal's first li
   snapshot
 }
 
+asked_to_end() { # sets ending where the phone is no longer ours, or the host says so
+  holder=''
+  [ -r "$lease" ] && read -r holder <"$lease"
+  if [ "$holder" != "$epoch" ]; then ending=lease && return; fi
+  if [ -e "$B/stop" ] || [ -e "$B/kill" ]; then ending=stopped && return; fi
+  return 1
+}
+
 t() { # ID DEADLINE ENVCOUNT NAME=VALUE... WORD...
   index=$((index + 1)) cores=$mask mask=''
   [ -z "$ending" ] || return 0
@@ -351,10 +521,8 @@ t() { # ID DEADLINE ENVCOUNT NAME=VALUE... WORD...
   shift 2
   [ -d "$B/out/$id" ] && return 0
   case $lost in *" $id "*) return 0 ;; esac
-  holder=''
-  [ -r "$lease" ] && read -r holder <"$lease"
-  if [ "$holder" != "$epoch" ]; then ending=lease && return 0; fi
-  if [ -e "$B/stop" ] || [ -e "$B/kill" ]; then ending=stopped && return 0; fi
+  gate
+  asked_to_end && return 0
   open_log "$id"
   clock
   began=$up before=$snap
@@ -378,6 +546,7 @@ t() { # ID DEADLINE ENVCOUNT NAME=VALUE... WORD...
   pid=$!
   guard $pid "$limit" "$id"
   from=$start word=exited
+  placed $pid >"$B/part/$id/process" 2>/dev/null
   wait $pid
   code=$?
   if runs $pid "$from"; then # `wait` also returns when somebody stopped the process: its status is then gone for good
@@ -423,7 +592,7 @@ while [ -n "$left" ]; do # groups of four hex digits: 16 bits fit every shell
   left=$tail
 done
 stat_of $$ && [ -r /proc/uptime ] || refuse "no /proc"
-mine=$start
+mine=$start own_name=$name
 check_lease
 take_lock
 new=1 open=''

@@ -1,8 +1,8 @@
-"""Pure: the vitals file of a block, cut into snapshots that `facts.parse_vitals` reads.
+"""Pure: the vitals file of a block, cut into snapshots that `vitals_text.parse_vitals` reads.
 
 The file starts with lines that don't change (names of thermal zones); then comes `== N` before each snapshot's lines.
-A `dumpsys` is asked at most every 10 s, so a snapshot without its lines gets those of the latest one that has some,
-when that is not older than `MAX_DUMPSYS_AGE_S`.
+A `dumpsys` is asked at most every 10 s (of screen and doze, whose answers are long, every 30 s), so a snapshot without
+its lines gets those of the latest one that has some, when that is not older than its bound.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from android_runner.facts import Vitals, parse_vitals
+from android_runner.facts import Vitals
+from android_runner.vitals_text import parse_vitals
 
 MAX_VITALS_BYTES = 64 * 1024 * 1024
 MAX_SNAPSHOT_LINES = 2_000
 MAX_DUMPSYS_AGE_S = 12.0
+MAX_SLOW_AGE_S = 36.0
+_SLOW = frozenset({"power", "deviceidle"})
 
 _HEADER = re.compile(r"== ([0-9]{1,9})")
 _UPTIME = re.compile(r"/proc/uptime:([0-9]{1,10}\.[0-9]{2}) ")
@@ -57,7 +60,8 @@ def _with_dumpsys(blocks: list[tuple[int, list[str]]]) -> list[tuple[int, list[s
         added = [
             line
             for service, (asked_s, lines) in latest.items()
-            if service not in services and 0.0 <= uptime_s - asked_s <= MAX_DUMPSYS_AGE_S
+            if service not in services
+            and 0.0 <= uptime_s - asked_s <= (MAX_SLOW_AGE_S if service in _SLOW else MAX_DUMPSYS_AGE_S)
             for line in lines
         ]
         done.append((number, own + added))

@@ -17,11 +17,11 @@ from android_runner.facts import (
     parse_max_frequencies,
     parse_memory_bytes,
     parse_properties,
-    parse_vitals,
     temperature_c,
     whole_number,
 )
 from android_runner.probe import facts_from, split_sections
+from android_runner.vitals_text import parse_vitals
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "phone_text"
 

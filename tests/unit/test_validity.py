@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from android_runner.facts import ProcessFacts, Vitals
-from android_runner.validity import Limits, Reason, Standing, Validity, judge_validity, load_by_others, residency_loss
+from android_runner.residency import residency_loss
+from android_runner.validity import Limits, Reason, Standing, Validity, judge_validity, load_by_others
 
 BIG, LITTLE = 4, 0
 QUIET = Vitals(

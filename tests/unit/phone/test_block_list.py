@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from android_runner.block import Block, TrialTask
 from android_runner.phone.listing import render_list, script_digest, script_source
+from android_runner.validity import Limits
 from tests.host_phone import block_of, task
 
 
@@ -74,6 +75,18 @@ def test_tags_of_the_log_stand_before_their_trial() -> None:
 def test_cores_stand_before_their_trial_in_hex() -> None:
     block = block_of(replace(task("a", "true"), cpu_mask=0x1F0, log_tags=("x",)), task("b", "true"))
     assert render_list(block).decode().splitlines() == ["begin a b", "l x", "a 1f0", "t a 20 0 true", "t b 20 0 true"]
+
+
+def test_limits_stand_in_the_list_in_the_scripts_units() -> None:
+    line = render_list(replace(block_of(task("a", "true")), limits=Limits())).decode().splitlines()[0]
+    assert line == "g 370 - 30 5 200 1 200 60 600"
+    off = Limits(max_battery_c=None, max_zone_c=55.5, min_battery_level=98, max_load=None, max_status=None)
+    assert (
+        render_list(replace(block_of(task("a", "true")), limits=off)).decode().splitlines()[0]
+        == "g - 55500 98 2 - - 200 60 600"
+    )
+    with pytest.raises(ValueError, match="count with"):
+        render_list(replace(block_of(task("a", "true")), limits=Limits(gate_timeout_s=10**9)))
 
 
 def test_the_script_is_found_and_is_plain_shell() -> None:

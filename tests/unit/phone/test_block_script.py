@@ -68,7 +68,9 @@ def test_battery_and_thermal_status_by_dumpsys_where_files_are_closed(phone: Hos
     records = list(phone.run(block).records.values())
     vitals = read_snapshots(phone.local(block.directory / "vitals").read_bytes(), {r.before for r in records})
     assert {(v.battery_level, v.battery_c, v.thermal_status) for v in vitals.values()} == {(88, 29.8, 2)}
-    assert sorted(calls.read_text().split()) == ["battery", "thermalservice"], "asked once in ten seconds"
+    assert sorted(calls.read_text().split()) == ["battery", "deviceidle", "power", "thermalservice"], (
+        "asked once in ten seconds"
+    )
 
 
 def test_no_word_of_a_list_is_read_by_the_shell(phone: HostPhone) -> None:
@@ -161,6 +163,6 @@ def test_a_result_folder_is_never_seen_in_part(phone: HostPhone) -> None:
     seen = 0
     while script.poll() is None:
         for made in folder.iterdir() if folder.exists() else []:
-            assert {f.name for f in made.iterdir()} == {"stdout", "stderr", "r", "rc"}
+            assert {f.name for f in made.iterdir()} == {"stdout", "stderr", "process", "r", "rc"}
             seen += 1
     assert seen or len(list(folder.iterdir())) == 30
