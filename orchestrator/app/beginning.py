@@ -150,11 +150,13 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         trace=plan.trace,
         verify=plan.verify,
         prepare=ready.wish.prepare,
+        sustained=plan.sustained,
         devices=ready.wish.device,
         inputs={inputs.digest: inputs.source for inputs in _inputs(ready.workshop)},
         command=ready.command,
         custom_ops=libraries,
     )
+    series = ready.wish.series
     built = _built(ready.workshop)
     graphs = _claim_graphs(cases, built, site.home, [path for path, _ in libraries])
     known = known_numerics(pairs_of(built.values(), ready.workshop), Shelf(site.home.shelf))
@@ -177,6 +179,7 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
                 seed=seed,
                 trace=plan.trace,
                 verify=checks.checkable(one.cases),
+                sustained=series.processes if series else 0,
             )
         ),
         dropped=tuple(drop for one in expansions.values() for drop in one.dropped),

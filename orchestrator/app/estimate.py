@@ -9,7 +9,7 @@ from orchestrator.app.binary import Tool
 from orchestrator.app.prepare import Workshop
 from orchestrator.app.wish import Wish
 from orchestrator.plan.matrix import Expansion
-from orchestrator.plan.order import trials_planned
+from orchestrator.plan.order import trials_planned, verified
 
 START_S = 0.15
 """A process's start and the snapshot after it."""
@@ -36,14 +36,16 @@ def estimate(wish: Wish, workshop: Workshop, tool: Tool, expansions: Mapping[str
     """The plan's cost. Phones work at once; virtual ones share `slots` (0: every phone has its own processor)."""
     per_trial_s = wish.plan.seconds * 1.1 + START_S
     calibration_s = 0.0 if wish.plan.iterations else CALIBRATION_S
+    series = wish.series
     lanes_s = []
     trials = 0
     for one in expansions.values():
-        timed = sum(case.timed for case in one.cases)
+        timed, ranked = sum(case.timed for case in one.cases), len(verified(one.cases))
         planned = trials_planned(one.cases, rounds=wish.max_rounds, trace=wish.plan.trace, verify=wish.plan.verify)
-        trials += planned
+        trials += planned + (series.processes * ranked if series else 0)
+        long_s = ranked * (series.took_s + series.processes * START_S) if series else 0.0
         beside_s = (planned - timed * wish.max_rounds) * BESIDE_S
-        lanes_s.append(timed * (calibration_s + per_trial_s * wish.max_rounds) + beside_s)
+        lanes_s.append(timed * (calibration_s + per_trial_s * wish.max_rounds) + beside_s + long_s)
     longest_s = max(lanes_s, default=0.0)
     if slots:
         longest_s = max(longest_s, sum(lanes_s) / slots)

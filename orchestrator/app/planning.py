@@ -55,6 +55,9 @@ def _notes(wish: Wish, expansions: Iterable[Expansion]) -> tuple[str, ...]:
     notes = [f"--verify: {plural(more, 'trial')} more, never timed: what each setting computes"] if more else []
     if wish.prepare:
         notes.append(f"--prepare: {', '.join(wish.prepare)} on each phone that offers it; put back at the end")
+    if wish.series:
+        each = f"a series of {wish.plan.sustained:g} min for each setting, the phone to itself"
+        notes.append(f"--sustained: {each}, in {plural(wish.series.processes, 'process', 'processes')}")
     return tuple(notes)
 
 

@@ -12,6 +12,7 @@ from orchestrator.farm.blocks import Canary, Precision, Rules
 from orchestrator.farm.protocol import Planned
 from orchestrator.plan.case import Case, Purpose, Trial
 from orchestrator.plan.length import TrialLength
+from orchestrator.plan.series import series_for
 from orchestrator.variants.canary import ITERATIONS
 
 BASELINE = "default"
@@ -37,6 +38,7 @@ def rules_of(kept: Kept) -> Rules:
         precision=precision,
         budget_s=kept.budget_s,
         reruns=kept.reruns,
+        series=series_for(kept.sustained) if kept.sustained else None,
     )
 
 

@@ -24,6 +24,7 @@ from orchestrator.plan.load import (
     matrix_cells,
 )
 from orchestrator.plan.presets import PRESETS, PresetFor, preset_cells, unknown
+from orchestrator.plan.series import MAX_MINUTES, Series, series_for
 
 MODEL_SUFFIXES = (".onnx", ".ort")
 DEFAULT_PRESET = "quick"
@@ -57,6 +58,7 @@ class RunOptions:
     trace: bool = False
     verify: bool = False
     prepare: bool | None = None
+    sustained: float | None = None
     note: str = ""
     tag: tuple[str, ...] = ()
 
@@ -101,6 +103,11 @@ class Wish:
         asked = self.plan.prepare
         return tuple(StepName) if asked is True else tuple(asked or ())
 
+    @property
+    def series(self) -> Series | None:
+        """How the long series are cut, where they are asked for."""
+        return series_for(self.plan.sustained) if self.plan.sustained else None
+
     def length(self) -> TrialLength:
         """Bounds on one timed process."""
         return TrialLength(min_s=self.plan.seconds)
@@ -137,11 +144,13 @@ def wish_of(options: RunOptions) -> Wish:
 def _bounds(options: RunOptions) -> list[Problem]:
     rounds, seconds, iterations, seed = options.rounds, options.seconds, options.iterations, options.seed
     reruns = options.reruns
+    minutes = options.sustained
     checks = [
         ("--rounds", rounds, rounds is None or 1 <= rounds <= 1000, "1 to 1000"),
         ("--seconds", seconds, seconds is None or 0 < seconds <= 60, "above 0, at most 60"),
         ("--iterations", iterations, iterations is None or 1 <= iterations <= MAX_ITERATIONS, f"1 to {MAX_ITERATIONS}"),
         ("--reruns", reruns, reruns is None or 0 <= reruns <= 1000, "0 to 1000"),
+        ("--sustained", minutes, minutes is None or 0 < minutes <= MAX_MINUTES, f"above 0, at most {MAX_MINUTES:g}"),
         ("--seed", seed, seed is None or 0 <= seed <= MAX_SEED, f"0 to {MAX_SEED}"),
     ]
     return [Problem(name, f"{value} is out of range", f"give {mend}") for name, value, fine, mend in checks if not fine]
@@ -215,6 +224,7 @@ def _over(plan: PlanFile, options: RunOptions) -> PlanFile:
         "trace": options.trace or plan.trace,
         "verify": options.verify or plan.verify,
         "prepare": plan.prepare if options.prepare is None else options.prepare and (plan.prepare or True),
+        "sustained": typed(options.sustained, plan.sustained),
         "perf_test": typed(options.perf_test, plan.perf_test),
         "lib": list(options.lib) or plan.lib,
         "dialect": typed(options.dialect, plan.dialect),
@@ -261,6 +271,7 @@ class Kept:
     """digest of an input set -> its source, in words"""
     command: str
     verify: bool = False
+    sustained: float = 0.0
     custom_ops: tuple[tuple[str, str], ...] = ()
     """this host's libraries of custom operators: path and sha256"""
     prepare: tuple[StepName, ...] = ()

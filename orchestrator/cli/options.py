@@ -114,6 +114,10 @@ class Asked:
         bool | None,
         typer.Option("--prepare/--no-prepare", help="Quiet the phones for the run, then put them back (default: no)."),
     ] = None
+    sustained: Annotated[
+        float | None,
+        typer.Option("--sustained", metavar="MINUTES", help="Add a long series per case: how it gets slower when hot."),
+    ] = None
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="A note kept with the run.")] = ""
     tag: Annotated[list[str], typer.Option("--tag", metavar="TEXT", help="A tag kept with the run; repeatable.")] = (
         field(default_factory=list)

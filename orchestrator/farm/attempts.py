@@ -15,7 +15,7 @@ from orchestrator.digest import digest_of
 from orchestrator.farm.kit import LaneKit, failed
 from orchestrator.farm.protocol import Work, WorkEnded
 from orchestrator.outcome import Failed, Figures, Measured, rejected
-from orchestrator.plan.case import Purpose
+from orchestrator.plan.case import LATENCIES, Purpose
 from orchestrator.plan.length import Calibration
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.records import AttemptRecord
@@ -113,7 +113,7 @@ def _outcome(work: Work, folder: TrialFolder) -> tuple[Measured | Failed, Calibr
     try:
         reading = judge(
             folder,
-            wants_latencies=work.purpose in (Purpose.TIME, Purpose.CANARY),
+            wants_latencies=work.purpose in LATENCIES,
             wants_trace=work.purpose in (Purpose.TRACE, Purpose.VERIFY),
             wants_log=work.purpose is Purpose.INTROSPECT,
         )

@@ -9,6 +9,7 @@ from enum import StrEnum
 from orchestrator.farm.protocol import Planned, Work
 from orchestrator.plan.case import Purpose
 from orchestrator.plan.length import FEW_ITERATIONS, Calibration, TrialLength, next_calibration
+from orchestrator.plan.series import Series
 
 
 class LaneState(StrEnum):
@@ -27,6 +28,7 @@ class Lane:
     `decided`: it is known where the second step pays, and what does not has ended. `last_round`: the highest round of
     which something was handed out, -1 before the first. `reruns_left`: how often it may still try again what was
     rejected. `at_s`: seconds from the run's start to its last block's end. `mute`: no canary lives here.
+    `mean_s`: by case what an iteration took when it was first measured, in seconds.
     """
 
     phone: str
@@ -43,6 +45,7 @@ class Lane:
     reruns_left: int = 0
     at_s: float = 0.0
     mute: bool = False
+    mean_s: dict[str, float] = field(default_factory=dict)
 
     @property
     def in_first_step(self) -> bool:
@@ -78,7 +81,7 @@ class Rules:
 
     Between two blocks a phone waits for the host, so short rounds share a block of up to `block_s` seconds.
     `budget_s` is each phone's time for the run, `reruns` how often a phone may try again what was rejected (None: a
-    quarter of its timed trials, at least `MIN_RERUNS`).
+    quarter of its timed trials, at least `MIN_RERUNS`). `series` is how long ones are cut, where there are any.
     """
 
     length: TrialLength = field(default_factory=TrialLength)
@@ -89,6 +92,7 @@ class Rules:
     precision: Precision | None = None
     budget_s: float | None = None
     reruns: int | None = None
+    series: Series | None = None
 
     def reruns_for(self, trials: Sequence[Planned]) -> int:
         """How often a phone with these trials may try again what was rejected."""
@@ -116,7 +120,7 @@ def over_budget(lane: Lane, rules: Rules) -> bool:
 
 
 def _left_s(lane: Lane, budget_s: float) -> float:
-    return budget_s - lane.at_s - BESIDE_S * sum(trial.purpose is not Purpose.TIME for trial in lane.waiting)
+    return budget_s - lane.at_s - BESIDE_S * sum(trial.purpose in FEW_ITERATIONS for trial in lane.waiting)
 
 
 def _step(trial: Planned) -> tuple[Purpose, bool]:
@@ -155,6 +159,8 @@ def _next_rounds(lane: Lane, rules: Rules) -> tuple[Work, ...]:
         rounds.setdefault(trial.round, []).append(trial)
     groups = list(rounds.values())
     timed = groups[0][0].purpose is Purpose.TIME
+    if groups[0][0].purpose is Purpose.SUSTAIN:
+        return _works([_one_series(lane.waiting, rules)], lane, rules, canary=None)
     if timed and lane.last_round < 0:
         return _works([_without_twins(groups[0])], lane, rules, canary=None)
     block = groups[:1]
@@ -178,6 +184,12 @@ def _may_join(block: Sequence[Sequence[Planned]], one: Sequence[Planned], lane: 
 def _without_twins(first: Sequence[Planned]) -> Sequence[Planned]:
     """The round that gives the first answer: what only says how far that can be trusted follows with the next."""
     return [trial for trial in first if not trial.twin_of] or first
+
+
+def _one_series(waiting: Sequence[Planned], rules: Rules) -> Sequence[Planned]:
+    """What is left of the first case's long series, in one block: between two blocks the phone would cool down."""
+    own = [one for one in waiting if (one.purpose, one.case_id) == (Purpose.SUSTAIN, waiting[0].case_id)]
+    return own[: rules.block_trials]
 
 
 def _only_twins(group: Sequence[Planned]) -> bool:
@@ -213,7 +225,14 @@ def _works(block: Sequence[Sequence[Planned]], lane: Lane, rules: Rules, *, cana
     return tuple(works)
 
 
+def _per_iteration_s(lane: Lane, rules: Rules, case_id: str) -> float:
+    """What one iteration of a case costs: as it was measured, else as it was calibrated for."""
+    return lane.mean_s.get(case_id) or rules.length.min_s / (rules.iterations or lane.iterations[case_id])
+
+
 def _iterations(lane: Lane, rules: Rules, trial: Planned) -> int:
+    if trial.purpose is Purpose.SUSTAIN and rules.series is not None:
+        return rules.series.iterations(_per_iteration_s(lane, rules, trial.case_id))
     if trial.purpose is not Purpose.TIME:
         return FEW_ITERATIONS[trial.purpose]
     return rules.iterations or lane.iterations[_sized_by(trial)]

@@ -18,7 +18,7 @@ from android_runner.validity import Limits
 from orchestrator.digest import digest_of
 from orchestrator.farm.protocol import Work
 from orchestrator.outcome import Failed
-from orchestrator.plan.case import Case, Purpose
+from orchestrator.plan.case import LATENCIES, Case, Purpose
 from orchestrator.plan.length import deadline_s
 from orchestrator.variants.custom_ops import custom_operators
 from orchestrator.variants.recipe import InputSet, Variant
@@ -123,7 +123,7 @@ def task_of(index: int, work: Work, kit: LaneKit) -> TrialTask:
     case = kit.materials.cases[work.case_id]
     unit = unit_of(work, kit.materials)
     variant = kit.materials.variants[case.variant_id]
-    timed = work.purpose in (Purpose.TIME, Purpose.CANARY)
+    timed = work.purpose in LATENCIES
     introspects = work.purpose is Purpose.INTROSPECT
     call = Invocation(
         binary=staged_dir(kit.materials.binary.digest) / BINARY_NAME,

@@ -137,6 +137,9 @@ class FarmState:
 
     def _work_ended(self, lane: Lane, ended: WorkEnded, commands: list[Command]) -> list[Planned]:
         """Take one process's end in; its trial where that is to be tried again."""
+        if ended.work.trial is not None and ended.work.purpose is Purpose.SUSTAIN:
+            self._end(ended.work.trial, ended.outcome, commands)  # never again: the phone has cooled down by then
+            return []
         if ended.work.trial is not None:
             return self._tried(lane, ended.work.trial, ended.outcome, commands)
         if ended.work.purpose is Purpose.CALIBRATE:
@@ -257,6 +260,9 @@ class FarmState:
     def _learn(self, trial: Planned, outcome: Outcome) -> None:
         self.first_step.learn(trial, outcome)
         self.enough.learn(trial, outcome)
+        lane = self.lanes.get(trial.phone)
+        if lane is not None and isinstance(outcome, Measured) and outcome.figures is not None:
+            lane.mean_s.setdefault(trial.case_id, outcome.figures.mean_s)
 
     # --- invariants ---------------------------------------------------------------------------------------------
 

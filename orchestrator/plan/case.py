@@ -15,7 +15,7 @@ class Purpose(StrEnum):
 
     Introspection is one verbose iteration whose log tells what the execution provider took. Verifying traces the case's
     check variant, whose outputs end in what tells their error. A canary is the same tiny model again and again: what
-    changes there is the phone.
+    changes there is the phone. What is sustained runs on and on: one of the processes of a case's long series.
     """
 
     TIME = "time"
@@ -24,10 +24,14 @@ class Purpose(StrEnum):
     VERIFY = "verify"
     CALIBRATE = "calibrate"
     CANARY = "canary"
+    SUSTAIN = "sustain"
 
 
 UNPLANNED = frozenset({Purpose.CALIBRATE, Purpose.CANARY})
 """What serves the trials and is none: no row of the plan, nothing that must end."""
+
+LATENCIES = frozenset({Purpose.TIME, Purpose.CANARY, Purpose.SUSTAIN})
+"""What is run for the single latencies of its iterations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

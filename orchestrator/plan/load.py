@@ -30,6 +30,7 @@ from orchestrator.plan.cells import Cell
 from orchestrator.plan.length import MAX_ITERATIONS
 from orchestrator.plan.nnapi_gates import FlagSet, contradicts
 from orchestrator.plan.presets import PRESETS, unknown
+from orchestrator.plan.series import MAX_MINUTES
 from orchestrator.variants.recipe_words import parse_recipe
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
@@ -76,6 +77,7 @@ class ModelEntry:
 class PlanFile:
     """What a plan file may say. `seconds` is the least time of a timed process, `iterations` fixes its number.
 
+    `sustained` are the minutes of each case's long series, 0 for none.
     `dialect` is that of the stand-in on virtual phones; empty: as their device profiles say. From `CONTROL_ROUNDS`
     rounds on a phone is held against itself: `twins` measures one case a second time, `canary` a tiny fixed model
     before each round but the first. `precision` (0.01: ± 1 %) and `budget` ("2m") end the rounds of a case or of all
@@ -99,6 +101,7 @@ class PlanFile:
     trace: bool = False
     verify: bool = False
     prepare: bool | list[StepName] = False
+    sustained: Annotated[float, Field(ge=0, le=MAX_MINUTES)] = 0.0
     device: list[str] = Field(default_factory=list)
     perf_test: str = ""
     lib: list[str] = Field(default_factory=list)

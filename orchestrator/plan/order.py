@@ -21,6 +21,7 @@ def trials_of(
     seed: int,
     trace: bool = False,
     verify: Collection[str] = (),
+    sustained: int = 0,
 ) -> list[Trial]:
     """A phone's trials: `rounds` timed rounds, then one that asks what was taken, a traced one, one that verifies.
 
@@ -28,7 +29,9 @@ def trials_of(
     paired by round was measured side by side.
     NNAPI's cases are always introspected and traced, as their figures say little without, and so is what stands beside
     them; `trace` traces all cases. Of the cases in `verify`, by id, those that `verified` names are verified, and
-    traced, too. The order depends on seed, phone and round only, not on how the cases were listed.
+    traced, too. Last come the long series, of `sustained` processes each, one case after another: never interleaved, as
+    each is to heat the phone by itself. The order depends on seed, phone and round only, not on how the cases were
+    listed.
     """
     steps = [[case for case in cases if (case.where_pays is None) is first] for first in (True, False)]
     rows = [
@@ -49,7 +52,18 @@ def trials_of(
         for case_id in order:
             position = len(trials)
             trials.append(Trial(case_id=case_id, phone=phone, purpose=purpose, round=number, position=position))
-    return trials
+    return trials + _series(cases, phone, sustained, seed, len(trials))
+
+
+def _series(cases: Sequence[Case], phone: str, processes: int, seed: int, position: int) -> list[Trial]:
+    """The long series of the cases that are ranked; `position` is the first place that is free."""
+    order = sorted(verified(cases)) if processes else []
+    random.Random(int(digest_of([seed, phone, Purpose.SUSTAIN])[:16], 16)).shuffle(order)
+    places = ((case_id, number) for case_id in order for number in range(1, processes + 1))
+    return [
+        Trial(case_id=case_id, phone=phone, purpose=Purpose.SUSTAIN, round=number, position=position + at)
+        for at, (case_id, number) in enumerate(places)
+    ]
 
 
 def introspected(cases: Sequence[Case]) -> set[str]:
@@ -63,7 +77,10 @@ def verified(cases: Sequence[Case]) -> set[str]:
 
 
 def trials_planned(cases: Sequence[Case], *, rounds: int, trace: bool = False, verify: bool = False) -> int:
-    """How many trials `trials_of` gives for these cases on one phone, at most: with each that can be verified."""
+    """How many trials `trials_of` gives for these cases on one phone, at most: with each that can be verified.
+
+    Long series are not in it.
+    """
     checked = verified(cases) if verify else set()
     traced = _traced(cases, every=trace) | checked
     return len(_timed(cases)) * rounds + len(introspected(cases)) + len(traced) + len(checked)

@@ -14,6 +14,7 @@ from orchestrator.report.numbers import plural
 from orchestrator.report.prepared import prepared_steps
 from orchestrator.report.source import Cell, Row, flag, number, text, whole
 from orchestrator.report.summary import PhoneAnswer, SettingRow, TwinDifference
+from orchestrator.report.sustained import Sustained
 from orchestrator.report.tally import counts_of, marks_of, outcome_words, why_not_measured
 from orchestrator.variants.tolerance import Verdict
 
@@ -41,6 +42,7 @@ class PhoneSource:
     """By case id what was found of its outputs on this phone."""
     first_s: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """By case id the first inferences that its traces tell."""
+    sustained: Sustained | None = None
 
     def why_unranked(self, cell: Cell) -> str:
         """Why a case may not win, whatever its figures; "" where it may."""
@@ -116,6 +118,7 @@ def phone_answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
         nnapi=_in_order(source.nnapi, rows),
         prepared=prepared_steps(facts),
         prepare_problem=text(facts, "prepare_problem"),
+        sustained=source.sustained,
     )
 
 

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from orchestrator.report.checks import ERROR_NOTE as CHECK_NOTE
-from orchestrator.report.cold_text import HEADS as COLD_HEADS
-from orchestrator.report.cold_text import cold_cells, cold_headline, cold_notes
-from orchestrator.report.lines import shown
-from orchestrator.report.nnapi import NnapiAnswer
-from orchestrator.report.nnapi_text import (
-    RULES_NOTE,
-    case_words,
-    devices_words,
-    nodes_words,
-    pieces_time,
-    pieces_words,
-    prediction_name,
-    share_words,
-)
+from orchestrator.report.markdown_parts import code_block, escaped, paragraph, table
+from orchestrator.report.markdown_sections import cold_section, nnapi_section, sustained_section
 from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, ratio, size, span
 from orchestrator.report.prepared import preparation_words
 from orchestrator.report.sentence import how_sure
@@ -50,21 +37,10 @@ ERROR_NOTE = (
 )
 
 
-def escaped(text: str) -> str:
-    """`text` as Markdown that shows exactly it, on one line: no markup, no HTML, no end of a table's cell."""
-    clean = shown(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_\[\]|~#]|:(?=//))", r"\\\1", clean)
-
-
-def _paragraph(text: str) -> str:
-    """`escaped`, for the start of a line, where a dash or a number would begin a list."""
-    return re.sub(r"^\s*(?:(\d+)([.)])|([-+=]))", lambda at: f"{at[1] or ''}\\{at[2] or at[3]}", escaped(text))
-
-
 def render_markdown(summary: RunSummary, *, repeat_command: str = "") -> str:
     """The report as GitHub's Markdown. `repeat_command` is the command that asks the same again; "" when unknown."""
-    lines = [f"# {escaped(summary.headline)}", "", _paragraph(run_words(summary)), ""]
-    lines += [f"- {_paragraph(words)}" for words in counts_words(summary)]
+    lines = [f"# {escaped(summary.headline)}", "", paragraph(run_words(summary)), ""]
+    lines += [f"- {paragraph(words)}" for words in counts_words(summary)]
     lines += ["", METHOD, ""]
     for model in summary.models:
         lines += _model(summary, model)
@@ -72,60 +48,13 @@ def render_markdown(summary: RunSummary, *, repeat_command: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> list[str]:
-    """A table; every cell is escaped here. `numbers` are the columns that stand at the right."""
-    rule = ["---:" if at in numbers else "---" for at in range(len(heads))]
-    body = [[escaped(cell) for cell in row] for row in rows]
-    return [f"| {' | '.join(cells)} |" for cells in ([escaped(head) for head in heads], rule, *body)] + [""]
-
-
-def nnapi_section(nnapi: NnapiAnswer) -> list[str]:
-    """What NNAPI should have taken on one phone, and what it did; its shares of nodes, time and multiply-adds."""
-    lines = [_paragraph(f"NNAPI: {devices_words(nnapi)}"), ""]
-    if nnapi.cases:
-        heads = ("setting", "nodes", "parts", "time", "multiply-adds", "layout nodes", "partitions", "prediction")
-        rows = [
-            (
-                case.row,
-                nodes_words(case),
-                NOTHING if case.partitions is None else str(case.partitions),
-                share_words(case.time_share),
-                share_words(case.multiply_adds_share),
-                NOTHING if case.layout_nodes is None else str(case.layout_nodes),
-                pieces_time(case),
-                case_words(case),
-            )
-            for case in nnapi.cases
-        ]
-        lines += table(heads, rows, numbers=(1, 2, 3, 4, 5))
-    if nnapi.predictions:
-        predicted = [
-            (
-                prediction_name(one),
-                f"{one.nodes_claimed}/{one.nodes}",
-                str(len(one.partitions)),
-                pieces_words(one) or NOTHING,
-                share_words(one.multiply_adds_share),
-                "; ".join(
-                    [f"{count} {operator}: {reason}" for operator, reason, count in one.not_taken]
-                    + ([f"but: {one.caveat}"] if one.caveat else [])
-                )
-                or NOTHING,
-            )
-            for one in nnapi.predictions
-        ]
-        titles = ("variant", "nodes", "parts", "partitions", "multiply-adds", "on the CPU, and why")
-        lines += [_paragraph(f"What it should take, {RULES_NOTE}:"), "", *table(titles, predicted, numbers=(1, 2, 4))]
-    return lines
-
-
 def _model(summary: RunSummary, model: ModelSummary) -> list[str]:
     lines = [
         f"## {escaped(model.model)}",
         "",
-        _paragraph(model.sentence),
+        paragraph(model.sentence),
         "",
-        _paragraph(model_words(summary, model)),
+        paragraph(model_words(summary, model)),
         "",
     ]
     real = [phone for phone in model.phones if not phone.virtual]
@@ -163,11 +92,11 @@ def _phone(phone: PhoneAnswer, model: str) -> list[str]:
     lines = [f"### {escaped(f'{kind}{phone.name} ({phone.serial}{api})')}", ""]
     preparation = preparation_words(phone.prepared, phone.prepare_problem, tuned=phone.tuned)
     if preparation:
-        lines += [_paragraph(f"{preparation[0].upper()}{preparation[1:]}."), ""]
+        lines += [paragraph(f"{preparation[0].upper()}{preparation[1:]}."), ""]
     if phone.baseline_note:
-        lines += [_paragraph(phone.baseline_note), ""]
+        lines += [paragraph(phone.baseline_note), ""]
     if not phone.rows:
-        return [*lines, _paragraph(phone.verdict.reason), ""]
+        return [*lines, paragraph(phone.verdict.reason), ""]
     decimals = decimals_for(row.p50_s for row in phone.rows)
     checked = any(row.check is not None for row in phone.rows)
     heads = [
@@ -190,21 +119,13 @@ def _phone(phone: PhoneAnswer, model: str) -> list[str]:
             cells.insert(-1, _computes(row))
     lines += table(heads, rows, numbers=(2, 3, 4, 5, 6, 7, 8, 9))
     for words in (footer_words(phone, model), CHECK_NOTE if checked else ""):
-        lines += [_paragraph(words), ""] if words else []
-    return lines + _cold(phone) + (nnapi_section(phone.nnapi) if phone.nnapi else [])
-
-
-def _cold(phone: PhoneAnswer) -> list[str]:
-    cells = cold_cells(phone)
-    if not cells:
-        return []
-    notes = [_paragraph(words) for words in (cold_headline(phone), *cold_notes(phone)) if words]
-    return [
-        "Cold start:",
-        "",
-        *table(COLD_HEADS, cells, numbers=(1, 2, 3)),
-        *(part for one in notes for part in (one, "")),
-    ]
+        lines += [paragraph(words), ""] if words else []
+    return (
+        lines
+        + cold_section(phone)
+        + sustained_section(phone.sustained)
+        + (nnapi_section(phone.nnapi) if phone.nnapi else [])
+    )
 
 
 def _computes(row: SettingRow) -> str:
@@ -282,11 +203,3 @@ def _provenance(summary: RunSummary, repeat_command: str) -> list[str]:
     if repeat_command:
         lines += ["## How to repeat", "", *code_block(repeat_command), ""]
     return lines[:-1] if lines[-1] == "" else lines
-
-
-def code_block(text: str) -> list[str]:
-    """Text as a code block; its fence is longer than any run of backticks in it."""
-    clean = [shown(part) for part in text.split("\n")]
-    longest = max((len(run) for part in clean for run in re.findall("`+", part)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return [f"{fence}sh", *clean, fence]

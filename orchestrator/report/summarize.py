@@ -14,6 +14,7 @@ from orchestrator.report.nnapi_reading import NnapiRows
 from orchestrator.report.sentence import headline, model_sentence
 from orchestrator.report.source import Row, RunFrames, flag, number, text, whole
 from orchestrator.report.summary import DroppedRow, ModelSummary, RunHead, RunSummary, TwinDifference, VariantRow
+from orchestrator.report.sustained import Sustained, sustained_of
 from orchestrator.report.tally import count_trials
 
 
@@ -40,8 +41,8 @@ def summarize(frames: RunFrames) -> RunSummary:
         groups.setdefault(text(row, "model"), {}).setdefault(text(row, "phone"), [])
     checks = checks_of(source.records(frames.checks))
     runs = source.records(frames.runs)
-    first_s = _first_inferences(source.records(frames.cold_starts))
-    known = _Known(phones, _twins(cells), nnapi, out_of_tolerance(variants), checks, _first_stage(runs), first_s)
+    first_s, long = _first_inferences(source.records(frames.cold_starts)), sustained_of(trials, attempts)
+    known = _Known(phones, _twins(cells), nnapi, out_of_tolerance(variants), checks, _first_stage(runs), first_s, long)
     models = tuple(_model(model, by_phone, known, variants, dropped) for model, by_phone in groups.items() if by_phone)
     return RunSummary(
         headline=headline(models),
@@ -62,6 +63,7 @@ class _Known:
     checks: Mapping[tuple[str, str], CaseCheck]
     first_stage: int | None
     first_s: Mapping[str, Mapping[str, Sequence[float]]]
+    sustained: Mapping[tuple[str, str], Sustained]
 
 
 def _first_stage(runs: Sequence[Row]) -> int | None:
@@ -90,6 +92,7 @@ def _model(
                 first_stage=known.first_stage,
                 checks={case: check for (where, case), check in known.checks.items() if where == phone},
                 first_s=known.first_s.get(phone, {}),
+                sustained=known.sustained.get((model, phone)),
             ),
             cells,
         )

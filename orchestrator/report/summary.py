@@ -13,6 +13,7 @@ from orchestrator.report.cold import ColdStart
 from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.prepared import PreparedStep
 from orchestrator.report.stats import Ratio, Verdict
+from orchestrator.report.sustained import Sustained
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +131,7 @@ class PhoneAnswer:
     nnapi: NnapiAnswer | None = None
     prepared: tuple[PreparedStep, ...] = ()
     prepare_problem: str = ""
+    sustained: Sustained | None = None
 
     @property
     def name(self) -> str:

@@ -16,6 +16,7 @@ from orchestrator.report.prepared import preparation_words
 from orchestrator.report.sentence import how_sure
 from orchestrator.report.stats import Sureness
 from orchestrator.report.summary import ModelSummary, PhoneAnswer, RunSummary, SettingRow
+from orchestrator.report.sustained_text import sustained_headline, sustained_lines
 from orchestrator.report.tally import outcome_words
 from orchestrator.report.variants_text import variant_lines
 
@@ -112,7 +113,7 @@ def _model(summary: RunSummary, model: ModelSummary, all_tables: bool, width: in
     for phone in tables:
         lines.append(())
         lines += phone_table(phone, model.model, width)
-        lines += cold_lines(phone, width)
+        lines += [*cold_lines(phone, width), *sustained_lines(phone.sustained, width)]
         lines += nnapi_lines(phone.nnapi, width) if phone.nnapi else []
     hidden = len(model.phones) - len(tables)
     if hidden > 0:
@@ -169,7 +170,7 @@ def _notes(phones: Sequence[PhoneAnswer], width: int) -> list[Line]:
     """What a reader must know of a phone's answer, a paragraph a phone."""
     lines: list[Line] = []
     for phone in phones:
-        notes = [phone.baseline_note, nnapi_note(phone), cold_headline(phone)]
+        notes = [phone.baseline_note, nnapi_note(phone), cold_headline(phone), sustained_headline(phone.sustained)]
         if phone.verdict.sureness is Sureness.TIE:
             names = [row.row for row in phone.rows if row.rank == 1]
             notes.append(f"{phone.verdict.reason} among {', '.join(names)}")

@@ -15,7 +15,8 @@ from test_whole_outputs import DEVICES, plan
 from orchestrator.report.as_json import render_json
 from orchestrator.report.devices import render_devices
 from orchestrator.report.lines import as_listed, fit, left, line, middle, rendered, right, shown, wrap
-from orchestrator.report.markdown import code_block, escaped, render_markdown
+from orchestrator.report.markdown import render_markdown
+from orchestrator.report.markdown_parts import code_block, escaped
 from orchestrator.report.plan_text import render_plan
 from orchestrator.report.progress import LaneProgress, RunProgress, lane_lines, progress_line
 from orchestrator.report.show import parse_target, show
