@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from android_runner.facts import PhoneFacts
 from android_runner.profile import DeviceProfile, load_profile
+from android_runner.virtual.host_tools import android_tools
 from orchestrator.app.phones import chosen_phones, virtual_phones
 from orchestrator.home import Home
 from orchestrator.plan.select import VirtualWish, parse_devices
@@ -52,7 +53,7 @@ def _from_profile(profile: DeviceProfile, number: int) -> PhoneFacts:
         virtual=True,
         confinement="",
         shell="",
-        tools=(),
+        tools=tuple(one for one in android_tools(profile.api_level) if one not in profile.missing_tools),
         launcher="",
         profile=profile.name,
         free_bytes=0,
