@@ -9,6 +9,7 @@ FarmError
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -52,6 +53,14 @@ class Problem:
     def line(self) -> str:
         """The problem as one line of text."""
         return f"{self.where}: {self.what}" + (f" ({self.mend})" if self.mend else "")
+
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+def is_no_room(error: BaseException) -> bool:
+    """Whether a write failed because the disk, a quota or a limit on files is full."""
+    return isinstance(error, OSError) and error.errno in _NO_ROOM
 
 
 class FarmError(Exception):

@@ -58,7 +58,7 @@ class Workshop:
 
 
 def unreadable(wish: Wish, home: Home, ahead: Ahead | None = None) -> list[Problem]:
-    """What is wrong with the models of a wish as far as their files alone tell; what is right is remembered.
+    """What is wrong with the models of a wish and their inputs as far as files alone tell; what is right is remembered.
 
     A builder is started `ahead` where a model is new: it has no variants yet.
     """
@@ -69,10 +69,13 @@ def unreadable(wish: Wish, home: Home, ahead: Ahead | None = None) -> list[Probl
         try:
             if ahead is not None and not shelf.remembers(Path(entry.path)):
                 ahead.start()
-            models.append(load_model(Path(entry.path), dims=entry.dims, shelf=shelf))
+            model = load_model(Path(entry.path), dims=entry.dims, shelf=shelf)
+            models.append(model)
+            if entry.inputs:
+                inputs_for(model, home.inputs, dims=entry.dims, directory=Path(entry.inputs), shelf=shelf)
         except UsageError as error:
             problems += error.problems
-    return problems + _same_name_twice(models)
+    return problems + _same_name_twice(models) + without_library(models, wish.plan.custom_ops, shelf)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from orchestrator import __version__
-from orchestrator.errors import ExitCode, FarmError, UsageError
+from orchestrator.errors import ExitCode, FarmError, UsageError, is_no_room
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,12 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(ExitCode.DONE)
+    except OSError as error:
+        if not is_no_room(error):
+            sys.exit(_bug(error))
+        where = f"{error.filename!r}: " if error.filename else ""
+        _complain(f"{where}{error.strerror} (make room, or give --home DIR; TMPDIR is for what is temporary)")
+        sys.exit(ExitCode.USAGE)
     except Exception as error:  # noqa: BLE001 - the program's one top: a bug is named as one, with its place
         sys.exit(_bug(error))
     sys.exit(status if isinstance(status, int) else ExitCode.DONE)

@@ -20,6 +20,7 @@ from orchestrator.variants.custom_ops import missing_library
 from orchestrator.variants.dims import Dims
 from orchestrator.variants.graph import count_operators, graph_digest
 from orchestrator.variants.inspect import Inspection
+from orchestrator.variants.naming import shown
 from orchestrator.variants.read_ort import read_ort
 from orchestrator.variants.recipe import Recipe
 from orchestrator.variants.rules import too_large
@@ -75,6 +76,9 @@ def build(
         return _convert(source, recipe, dims, folder, (bench, maker))
     except VariantError as error:
         raise VariantError(f"{recipe.name}: {error}") from error
+    except OSError as error:
+        where = shown(str(error.filename2 or error.filename or source.model.path))
+        raise VariantError(f"{recipe.name}: {where}: {error.strerror or error}") from error
     except runtime_errors() as error:
         raise VariantError(f"{recipe.name}: onnxruntime {converter_version()}: {runtime_words(error)}") from error
 

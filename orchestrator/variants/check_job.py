@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import json
 import os
 import tempfile
@@ -14,7 +15,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from android_runner.ort import OrtVersion
-from orchestrator.errors import Problem, UsageError
+from orchestrator.errors import Problem, UsageError, is_no_room
 from orchestrator.variants.checks.report import CheckReport
 from orchestrator.variants.checks.rules import check
 from orchestrator.variants.crew import do_jobs
@@ -57,7 +58,9 @@ def check_models(
 
 def _outcome(place: Path, path: Path, problems: Mapping[str, str]) -> Checked:
     if str(place) in problems:
-        return UsageError(Problem(shown(path), problems[str(place)], "export the model again"))
+        words = problems[str(place)]
+        mend = "make room" if os.strerror(errno.ENOSPC) in words else "export the model again"
+        return UsageError(Problem(shown(path), words, mend))
     data = json.loads(place.read_bytes())
     if "problems" in data:
         return UsageError(*(Problem(*one) for one in data["problems"]))
@@ -86,6 +89,11 @@ def _answer(job: Mapping[str, Any]) -> dict[str, Any]:
         return {"report": dataclasses.asdict(report)}
     except UsageError as error:
         return {"problems": [[one.where, one.what, one.mend] for one in error.problems]}
+    except OSError as error:
+        if not is_no_room(error):
+            raise
+        where = shown(str(error.filename or tempfile.gettempdir()))
+        return {"problems": [[where, str(error.strerror), "make room, or have TMPDIR name another folder"]]}
 
 
 def _with_measured(facts: Any, path: Path, custom_ops: Sequence[str]) -> Any:

@@ -6,6 +6,9 @@ from a session that has every tensor as an output; nothing is run.
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +21,7 @@ from android_runner.nnapi.shapes import expose_all, name_graphs, types_of
 from android_runner.ort import ModelFormat
 from orchestrator.errors import VariantError
 from orchestrator.variants.converter import converter_version, runtime_errors, runtime_words
-from orchestrator.variants.read_onnx import bring_inside
+from orchestrator.variants.read_onnx import bring_inside, external_tensors, parse
 from orchestrator.variants.sessions import session
 
 MAX_BYTES = 2**31 - 2**20
@@ -73,14 +76,23 @@ def _say_defaults(model: Any, known: Any) -> None:
 def plain_model(path: Path, format_: ModelFormat, custom_ops: Sequence[str] = ()) -> Any:
     """The ModelProto that the claim is about. What lies in files of its own stays there.
 
-    Raises VariantError where it is over 2 GB, onnxruntime's own errors (`converter.runtime_errors`) where it refuses.
+    Raises VariantError where it is over 2 GB, onnxruntime's own errors (`converter.runtime_errors`) where it refuses,
+    OSError where there is no room.
     """
     import onnx  # noqa: PLC0415 - a third of a second
 
+    size_bytes = _whole_bytes(path) if format_ is ModelFormat.ONNX else 0
+    if size_bytes >= MAX_BYTES:  # loading it would take as much memory, for nothing
+        raise VariantError(f"{path.name}: {size_bytes} bytes; NNAPI's claim is told of models below 2 GB only")
     level = "ORT_ENABLE_BASIC" if format_ is ModelFormat.ONNX else "ORT_DISABLE_ALL"
     with tempfile.TemporaryDirectory(prefix="orch-graph-") as folder:
         plain = Path(folder) / "plain.onnx"
-        session(str(path), custom_ops, level, save_as=plain)
+        try:
+            session(str(path), custom_ops, level, save_as=plain)
+        except runtime_errors() as error:
+            if shutil.disk_usage(folder).free < path.stat().st_size:  # onnxruntime has no word for it
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder) from error
+            raise
         plain_bytes = plain.stat().st_size
         model = onnx.load(plain, load_external_data=False)
     name_graphs(model.graph)
@@ -94,6 +106,13 @@ def as_asked(graph: Graph, format_: ModelFormat) -> Graph:
     """A plain model's graph as NNAPI is asked about it: of an `.onnx` before the CPU's Casts around half precision are
     put in; in an `.ort` they lie in the file."""
     return without_inserted_casts(graph) if format_ is ModelFormat.ONNX else graph
+
+
+def _whole_bytes(path: Path) -> int:
+    """The size of an .onnx with its external data. Raises OSError, ValueError."""
+    data = path.read_bytes()
+    outside = {one.location for one in external_tensors(parse(data))}
+    return len(data) + sum((path.resolve().parent / location).stat().st_size for location in outside)
 
 
 def graph_of_plain(model: Any, folder: Path, custom_ops: Sequence[str] = ()) -> Graph:

@@ -13,7 +13,7 @@ from typing import Any
 from android_runner.nnapi.casts import PREFIX
 from android_runner.nnapi.graph import Graph
 from android_runner.ort import ModelFormat
-from orchestrator.errors import Problem, UsageError, VariantError
+from orchestrator.errors import Problem, UsageError, VariantError, is_no_room
 from orchestrator.variants import facts_of_structure as structure
 from orchestrator.variants.checks.facts import Dims, Mended, MissingKernel, ModelFacts, WeightFacts
 from orchestrator.variants.claim_graph import MAX_BYTES, as_asked, graph_of_plain, plain_model
@@ -51,11 +51,8 @@ def facts_of(path: Path, dims: Mapping[str, int], custom_ops: tuple[str, ...] = 
     source = inspect_model(path)
     if (stranger := missing_library(source, custom_ops)) is not None:
         raise UsageError(stranger)
-    where = shown(path)
     folder = path.resolve().parent
     proto = parse(path.read_bytes()) if source.model.format is ModelFormat.ONNX else None
-    if proto is not None:
-        structure.require_sound(where, proto)
     facts = _from_file(source, proto)
     plain, kernels, problem = _plain_of(path, source, proto, custom_ops)
     if plain is None:
@@ -105,6 +102,8 @@ def _plain_of(
     except VariantError as error:
         return None, (), str(error)
     except runtime_errors() as error:
+        if is_no_room(error):
+            raise
         words = runtime_words(error)
         kernels = named_kernel(words)
         if proto is not None and kernels:

@@ -1,14 +1,11 @@
-"""Read from a ModelProto what its nodes tell: names that nothing makes, graphs within nodes, moves between layouts,
-half precision."""
+"""Read from a ModelProto what its nodes tell: graphs within nodes, moves between layouts, half precision."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from orchestrator.errors import Problem, UsageError
 from orchestrator.variants.checks.facts import SubGraph
-from orchestrator.variants.naming import shown
 
 _FLOAT16, _BFLOAT16 = 10, 16
 _TO_NHWC, _TO_NCHW = (0, 2, 3, 1), (0, 3, 1, 2)
@@ -16,30 +13,6 @@ _IMAGE_OPERATORS = frozenset((
     "AveragePool", "Conv", "ConvTranspose", "DepthToSpace", "GlobalAveragePool", "GlobalMaxPool", "MaxPool", "Resize",
     "SpaceToDepth", "Upsample", "QLinearConv", "FusedConv",
 ))  # fmt: skip
-_MAX_PROBLEMS = 5
-
-
-def require_sound(where: str, model: Any) -> None:
-    """Raise UsageError where a node takes a tensor that nothing makes."""
-    problems = [
-        Problem(where, f"{shown(user)} takes {shown(name)}, which nothing makes", "export the model again")
-        for user, name in _undeclared(model.graph, frozenset())
-    ]
-    if problems:
-        raise UsageError(*problems[:_MAX_PROBLEMS])
-
-
-def _undeclared(graph: Any, outer: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Pairs of who takes and what, sub-graphs included."""
-    made = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer} | outer
-    made |= {sparse.values.name for sparse in graph.sparse_initializer}
-    made |= {name for node in graph.node for name in node.output}
-    for node in graph.node:
-        yield from ((node.name or node.op_type, name) for name in node.input if name and name not in made)
-        for item in node.attribute:
-            for inner in _graphs(item):
-                yield from _undeclared(inner, frozenset(made))
-    yield from (("the graph's output", value.name) for value in graph.output if value.name not in made)
 
 
 def _graphs(item: Any) -> Iterator[Any]:

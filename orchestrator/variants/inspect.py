@@ -132,6 +132,7 @@ def _inspect_ort(path: Path, where: str, data: bytes) -> Inspection:
 
 def _inspect_onnx(path: Path, where: str, data: bytes) -> Inspection:
     from orchestrator.variants import read_onnx  # noqa: PLC0415
+    from orchestrator.variants.undeclared import require_declared  # noqa: PLC0415
 
     folder = path.resolve().parent
     try:
@@ -145,6 +146,7 @@ def _inspect_onnx(path: Path, where: str, data: bytes) -> Inspection:
         digest = graph_digest(graph, ModelFormat.ONNX, opsets)
     except ValueError as error:
         raise UsageError(Problem(where, str(error), _EXPORT_AGAIN)) from error
+    require_declared(where, proto)
     _require_runtime_takes(where, int(proto.ir_version), opsets)
     locations = tuple(sorted({item.location for item in outside}))
     sizes = [(folder / location).stat().st_size for location in locations]
