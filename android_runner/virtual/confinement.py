@@ -58,18 +58,23 @@ class Namespace:
 
 
 async def make_namespace(
-    phone_dir: Path, slots_dir: Path, lent: Sequence[tuple[Path, str]] = (), *, rooted: bool = False
+    phone_dir: Path,
+    slots_dir: Path,
+    lent: Sequence[tuple[Path, str]] = (),
+    *,
+    rooted: bool = False,
+    overlays: Sequence[str] = OVERLAYS,
 ) -> Namespace:
     """Set up the phone's namespaces; raise `NoNamespaces`.
 
     `lent` are more folders of the host and where below the phone's root they go, to be read only. `rooted`: the clocks
-    can be set by who may (the modes of the files say who).
+    can be set by who may (the modes of the files say who). `overlays` are files that take the place of its kernel's.
     """
     unshare = system_tool("unshare")
     if unshare is None or system_tool("nsenter") is None or system_tool("pivot_root") is None:
         raise NoNamespaces("util-linux's unshare, nsenter or pivot_root is not installed")
     script = phone_dir / "namespace.sh"
-    script.write_text(setup_script(phone_dir, slots_dir, lent, rooted=rooted), encoding="utf-8")
+    script.write_text(setup_script(phone_dir, slots_dir, lent, rooted=rooted, overlays=overlays), encoding="utf-8")
     process = await asyncio.create_subprocess_exec(
         unshare, "-U", "-m", "-p", "-i", "-u", "-n", "-f", f"--map-user={_SHELL_UID}", f"--map-group={_SHELL_UID}",
         "--keep-caps", "/bin/sh", str(script),
@@ -93,7 +98,12 @@ async def make_namespace(
 
 
 def setup_script(
-    phone_dir: Path, slots_dir: Path, lent: Sequence[tuple[Path, str]] = (), *, rooted: bool = False
+    phone_dir: Path,
+    slots_dir: Path,
+    lent: Sequence[tuple[Path, str]] = (),
+    *,
+    rooted: bool = False,
+    overlays: Sequence[str] = OVERLAYS,
 ) -> str:
     """The shell text that turns fresh namespaces into the phone; its last command is init.
 
@@ -117,7 +127,7 @@ def setup_script(
     lines += [_bind(Path("/dev") / name, root / "dev" / name) for name in DEVICES]
     lines.append(f"mount -t proc proc {shlex.quote(str(root / 'proc'))}")
     lines.append(_bind(root / "proc/sys", root / "proc/sys", "ro"))
-    lines += [_bind(phone_dir / "boot" / Path(name).name, root / name, "ro") for name in OVERLAYS]
+    lines += [_bind(phone_dir / "boot" / Path(name).name, root / name, "ro") for name in overlays]
     lines += [
         f"mount -o remount,bind,ro,{_BIND} {shlex.quote(str(root))}",
         f"cd {shlex.quote(str(root))}",

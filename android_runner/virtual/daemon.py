@@ -1,6 +1,6 @@
 """The process that is one or many virtual phones: `python -m android_runner.virtual.daemon SPEC.json`.
 
-SPEC is what `lifecycle.up` writes: `home`, `idle_exit_s`, and `phones` (serialno, profile, slots_matter, confine).
+SPEC is what `lifecycle.up` writes: `home`, `idle_exit_s`, and `phones` (`spec.spec_as_json`).
 When all phones listen, one line `{"ready": …}` goes to stdout and the log takes its place. SIGTERM ends it; SIGUSR1
 makes it look at the `down` and `faults.json` files of its phones at once.
 """
@@ -17,11 +17,11 @@ import time
 import traceback
 from pathlib import Path
 
-from android_runner.profile import load_profile
 from android_runner.virtual.confinement import NoNamespaces
 from android_runner.virtual.host_tools import find_host_tools
-from android_runner.virtual.phone import Phone, PhoneSpec
+from android_runner.virtual.phone import Phone
 from android_runner.virtual.server import locked, stop_server_if_unused
+from android_runner.virtual.spec import PhoneSpec, spec_from_json
 from android_runner.virtual.state import Places
 
 _TICK_S = 0.2
@@ -115,15 +115,7 @@ class Daemon:
 async def _main(spec_path: Path) -> None:
     spec = json.loads(spec_path.read_text(encoding="utf-8"))
     places = Places(Path(spec["home"]))
-    phones = [
-        PhoneSpec(
-            serialno=item["serialno"],
-            profile=load_profile(item["profile"]),
-            slots_matter=item["slots_matter"],
-            confine=item["confine"],
-        )
-        for item in spec["phones"]
-    ]
+    phones = [spec_from_json(item) for item in spec["phones"]]
     daemon = Daemon(places, phones, spec["idle_exit_s"])
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, daemon.stop)

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 from android_runner.profile import Cluster, DeviceProfile
 
-_BATTERY = "sys/class/power_supply/battery"
+BATTERY = "sys/class/power_supply/battery"
 _CPU = "sys/devices/system/cpu"
-_THERMAL = "sys/class/thermal"
+THERMAL = "sys/class/thermal"
 THERMAL_STATUS = "dev/orch/thermal_status"
 BOOT_ID = "proc/sys/kernel/random/boot_id"
+_CHARGE_UA = 300_000
+"""What flows into the battery of a phone that rests at a computer's port: 500 mA less what the phone needs."""
 WAKEFULNESS = "dev/orch/wakefulness"
 DOZE = ("dev/orch/doze_deep", "dev/orch/doze_light")
 FACTORY_SETTINGS: Mapping[str, Mapping[str, str]] = {
@@ -48,6 +50,7 @@ class Standing:
     confinement: str
     shell: str
     launcher: str
+    scenario: str = ""
 
 
 def properties(profile: DeviceProfile, standing: Standing) -> dict[str, str]:
@@ -83,6 +86,7 @@ def properties(profile: DeviceProfile, standing: Standing) -> dict[str, str]:
         "ro.orch.exec_abis": standing.exec_abi,
         "ro.orch.launcher": standing.launcher,
         "ro.orch.shell": standing.shell,
+        **({"ro.orch.scenario": standing.scenario} if standing.scenario else {}),
         "ro.orch.nnapi_devices": ",".join(
             f"{device.name}:{device.kind}:{device.feature_level}" for device in profile.nnapi_devices
         ),
@@ -178,23 +182,35 @@ def _cpus(profile: DeviceProfile) -> Iterator[tuple[str, str]]:
     for name in ("possible", "present", "online"):
         yield f"{_CPU}/{name}", f"{span}\n"
     first = 0
-    for cluster in profile.clusters:
+    for folder, cluster in policies(profile):
         for name, text in _policy(cluster, first):
-            yield f"{_CPU}/cpufreq/policy{first}/{name}", text
+            yield f"{folder}/{name}", text
         for core in range(first, first + cluster.count):
             yield f"{_CPU}/cpu{core}/online", "1\n"
         first += cluster.count
 
 
+def policies(profile: DeviceProfile) -> Iterator[tuple[str, Cluster]]:
+    """The folder of each cpufreq policy, and its cores."""
+    first = 0
+    for cluster in profile.clusters:
+        yield f"{_CPU}/cpufreq/policy{first}", cluster
+        first += cluster.count
+
+
+def clocks_khz(cluster: Cluster) -> tuple[int, ...]:
+    """The clocks of a cluster, rising: five, evenly spread, as what its kernel lists is public for few."""
+    return tuple(cluster.min_khz + (cluster.max_khz - cluster.min_khz) * index // 4 for index in range(5))
+
+
 def _policy(cluster: Cluster, first: int) -> Iterator[tuple[str, str]]:
-    steps = [cluster.min_khz + (cluster.max_khz - cluster.min_khz) * index // 4 for index in range(5)]
     cores = " ".join(str(core) for core in range(first, first + cluster.count))
     yield "cpuinfo_min_freq", f"{cluster.min_khz}\n"
     yield "cpuinfo_max_freq", f"{cluster.max_khz}\n"
     yield "scaling_min_freq", f"{cluster.min_khz}\n"
     yield "scaling_max_freq", f"{cluster.max_khz}\n"
     yield "scaling_cur_freq", f"{cluster.max_khz}\n"
-    yield "scaling_available_frequencies", " ".join(map(str, steps)) + " \n"
+    yield "scaling_available_frequencies", " ".join(map(str, clocks_khz(cluster))) + " \n"
     yield "scaling_governor", "schedutil\n"
     yield "related_cpus", f"{cores}\n"
     yield "affected_cpus", f"{cores}\n"
@@ -207,19 +223,20 @@ def _span(first: int, count: int) -> str:
 def _battery(profile: DeviceProfile) -> dict[str, str]:
     battery = profile.battery
     return {
-        f"{_BATTERY}/capacity": f"{battery.level}\n",
-        f"{_BATTERY}/temp": battery_temperature(battery.temp_c),
-        f"{_BATTERY}/health": f"{battery.health}\n",
-        f"{_BATTERY}/status": f"{battery.status}\n",
-        f"{_BATTERY}/voltage_now": f"{battery.voltage_mv * 1000}\n",
-        f"{_BATTERY}/technology": f"{battery.technology}\n",
-        f"{_BATTERY}/present": "1\n",
-        f"{_BATTERY}/type": "Battery\n",
+        f"{BATTERY}/capacity": f"{battery.level}\n",
+        f"{BATTERY}/temp": battery_temperature(battery.temp_c),
+        f"{BATTERY}/health": f"{battery.health}\n",
+        f"{BATTERY}/status": f"{battery.status}\n",
+        f"{BATTERY}/current_now": f"{_CHARGE_UA}\n",
+        f"{BATTERY}/voltage_now": f"{battery.voltage_mv * 1000}\n",
+        f"{BATTERY}/technology": f"{battery.technology}\n",
+        f"{BATTERY}/present": "1\n",
+        f"{BATTERY}/type": "Battery\n",
         "sys/class/power_supply/usb/online": "1\n",
     }
 
 
 def _zones(zones_c: Mapping[str, float]) -> Iterator[tuple[str, str]]:
     for index, (name, temp_c) in enumerate(zones_c.items()):
-        yield f"{_THERMAL}/thermal_zone{index}/type", f"{name}\n"
-        yield f"{_THERMAL}/thermal_zone{index}/temp", zone_temperature(temp_c)
+        yield f"{THERMAL}/thermal_zone{index}/type", f"{name}\n"
+        yield f"{THERMAL}/thermal_zone{index}/temp", zone_temperature(temp_c)

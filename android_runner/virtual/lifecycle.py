@@ -15,13 +15,12 @@ import signal
 import stat
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from android_runner.device import Serial
 from android_runner.errors import LinkLost
-from android_runner.profile import DeviceProfile, load_profile
 from android_runner.virtual.daemon import DOWN_NAME
 from android_runner.virtual.processes import kill_with_environment, spawn_detached
 from android_runner.virtual.root_tree import PROPERTY_DIR
@@ -36,11 +35,12 @@ from android_runner.virtual.server import (
     stop_server_if_unused,
 )
 from android_runner.virtual.slots import launcher_path, write_slots
+from android_runner.virtual.spec import Wanted, spec_as_json
 from android_runner.virtual.state import PhoneRecord, Places, read_phone, root_mark
 
 _END_TIMEOUT_S = 10.0
 DEFAULT_IDLE_EXIT_S = 600.0
-_SERIALNO = re.compile(r"virtual-[a-z0-9-]{1,40}-[0-9]{1,4}")
+_SERIALNO = re.compile(r"virtual-[a-z0-9-]{1,61}-[0-9]{1,4}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,7 @@ class VirtualPhone:
     confinement: str
     confinement_reason: str
     shell: str
+    scenario: str = ""
 
     def as_dict(self) -> dict[str, str | int]:
         """All fields by name, for JSON."""
@@ -73,20 +74,23 @@ def ensure_server(home: Path, adb_path: Path) -> AdbServer:
 
 def up(
     home: Path,
-    wanted: Iterable[tuple[str, int]],
+    wanted: Iterable[tuple[str | Wanted, int]],
     adb_path: Path,
     *,
     idle_exit_s: float = DEFAULT_IDLE_EXIT_S,
     slots: int = 1,
     confinement: str = "auto",
+    seed: int = 0,
 ) -> list[VirtualPhone]:
-    """Have so many phones of each device profile (a name, or a path ending in `.toml`); return those.
+    """Have so many phones of each device profile (a name, or a path ending in `.toml`) and scenario; return those.
 
     `slots` bounds how many timed commands compute at once in this home. `idle_exit_s` of 0: never. `confinement` is
-    `auto` (namespaces where the host allows them) or `unconfined`, for phones that are started now. Raises
-    `ProfileError` before anything starts, `LinkError` when phones do not come up.
+    `auto` (namespaces where the host allows them) or `unconfined`, for phones that are started now, as is
+    `seed` for what their scenarios draw. Raises `ProfileError` and `ScenarioError` before anything starts, `LinkError`
+    when phones do not come up.
     """
-    asked = [(_source(name), load_profile(name), count) for name, count in wanted]
+    plain = [(Wanted(profile=one) if isinstance(one, str) else one, count) for one, count in wanted]
+    asked = [(one.resolved(), _base_name(one), count) for one, count in plain]
     places = Places(home.resolve())
     with locked(places):
         server = _ensure_server(places, adb_path)
@@ -98,13 +102,8 @@ def up(
         ports = {}
         if missing:
             specs = [
-                {
-                    "serialno": serialno,
-                    "profile": source,
-                    "slots_matter": slots_matter,
-                    "confine": confinement == "auto",
-                }
-                for serialno, source in missing
+                spec_as_json(serialno, one, slots_matter=slots_matter, confine=confinement == "auto", seed=seed)
+                for serialno, one in missing
             ]
             ports = _start_daemon(places, specs, idle_exit_s)
         for record in _living(places):
@@ -172,29 +171,29 @@ def _ensure_server(places: Places, adb_path: Path) -> AdbServer:
     return server
 
 
-def _source(name_or_path: str) -> str:
-    return str(Path(name_or_path).resolve()) if name_or_path.endswith(".toml") else name_or_path
+def _base_name(wanted: Wanted) -> str:
+    """A phone's serial number without its count."""
+    profile, scenario = wanted.loaded()
+    return f"virtual-{profile.name}" + (f"-{scenario.name}" if scenario is not None else "")
 
 
-def _share_out(
-    places: Places, asked: Sequence[tuple[str, DeviceProfile, int]]
-) -> tuple[list[str], list[tuple[str, str]]]:
-    """The serial numbers that serve the request, and those of them that have to be started, with their profile."""
+def _share_out(places: Places, asked: Sequence[tuple[Wanted, str, int]]) -> tuple[list[str], list[tuple[str, Wanted]]]:
+    """The serial numbers that serve the request, and those of them that have to be started, with what they are."""
     living = {record.serialno for record in _living(places)}
     serialnos: list[str] = []
-    missing: list[tuple[str, str]] = []
-    for source, profile, count in asked:
+    missing: list[tuple[str, Wanted]] = []
+    for wanted, name, count in asked:
         number = 1
         for _ in range(count):
-            while (serialno := f"virtual-{profile.name}-{number}") in serialnos:
+            while (serialno := f"{name}-{number}") in serialnos:
                 number += 1
             serialnos.append(serialno)
             if serialno not in living:
-                missing.append((serialno, source))
+                missing.append((serialno, wanted))
     return serialnos, missing
 
 
-def _start_daemon(places: Places, specs: list[dict[str, object]], idle_exit_s: float) -> dict[str, int]:
+def _start_daemon(places: Places, specs: Sequence[Mapping[str, object]], idle_exit_s: float) -> dict[str, int]:
     places.daemons.mkdir(parents=True, exist_ok=True)
     spec_path = places.daemons / f"{time.time_ns()}.json"
     log_path = spec_path.with_suffix(".log")
@@ -250,6 +249,7 @@ def _describe(record: PhoneRecord) -> VirtualPhone:
         confinement=record.confinement,
         confinement_reason=record.confinement_reason,
         shell=record.shell,
+        scenario=record.scenario,
     )
 
 

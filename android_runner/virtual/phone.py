@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 import uuid
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from pathlib import Path
 
-from android_runner.profile import DeviceProfile
 from android_runner.virtual.child import Spawn
 from android_runner.virtual.confinement import Namespace, NoNamespaces, make_namespace
 from android_runner.virtual.faults import FAULTS_NAME, NO_FAULTS, FaultMeter, FaultPlan, read_faults
+from android_runner.virtual.heat.life import life_of
 from android_runner.virtual.host_tools import HostTools, exec_abi, system_tool
 from android_runner.virtual.identity import Standing, banner, shell_env
 from android_runner.virtual.link import Link
@@ -23,6 +24,7 @@ from android_runner.virtual.session import Session
 from android_runner.virtual.shell_packets import parse_request
 from android_runner.virtual.shell_service import ShellService
 from android_runner.virtual.slots import launcher_path
+from android_runner.virtual.spec import PhoneSpec
 from android_runner.virtual.state import PhoneRecord, Places, read_phone, root_mark, write_record
 from android_runner.virtual.stream import Stream, StreamClosed
 from android_runner.virtual.sync_service import SyncService
@@ -30,19 +32,6 @@ from android_runner.virtual.sync_service import SyncService
 _BOOT_S = 0.3
 _ANSWER_S = 0.05
 """How long a service's last answer may take to leave before the transport goes down."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhoneSpec:
-    """What a daemon is told of one phone.
-
-    `slots_matter`: there are fewer computing slots than phones. `confine` False forces the unconfined mode.
-    """
-
-    serialno: str
-    profile: DeviceProfile
-    slots_matter: bool
-    confine: bool
 
 
 class Phone:
@@ -53,7 +42,8 @@ class Phone:
         self.dir = places.phone(spec.serialno)
         self._places = places
         self._tools = tools
-        self._tree = RootTree(self.dir, spec.profile, tools)
+        self._tree = RootTree(self.dir, spec.profile, tools, hot=spec.scenario is not None)
+        self._life = life_of(self.dir, spec.profile, spec.scenario, spec.own_seed)
         self._fs = PhoneFs(self.dir / "root", storage_bytes=spec.profile.storage_bytes)
         self._meter = FaultMeter()
         self._last_plan = NO_FAULTS
@@ -90,6 +80,7 @@ class Phone:
         """End every process of the phone and every connection."""
         self._close_server()
         await self._end_processes()
+        self._life.close()
         for link in list(self._links):
             link.drop()
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]
@@ -138,7 +129,9 @@ class Phone:
         return next(iter(with_environment(self._mark())), None) is not None
 
     async def look_around(self) -> None:
-        """Do what files ask for: a reboot from inside, a cable pulled."""
+        """Let time go by for its heat; do what files ask for: a reboot from inside, a cable pulled."""
+        if not self._rebooting:
+            self._life.tick(time.monotonic(), *self._processes())
         if (self._fs.root / REBOOT_REQUEST).exists() and not self._rebooting:
             await self.reboot()
         if self._plan().unplugged:
@@ -156,17 +149,20 @@ class Phone:
             confinement="namespace" if confined else "unconfined",
             shell=self._tools.shell_name,
             launcher=launcher_path(self._fs.root, confined=confined) if spec.slots_matter else "",
+            scenario=spec.scenario_words,
         )
         self._tree.build(standing, self._places.slots)
 
     def _new_boot(self) -> None:
         self._boot_id = str(uuid.uuid4())
         self._tree.boot(self._boot_id)
+        self._life.boot(time.monotonic())
 
     async def _make_namespace(self) -> Namespace:
         preparing = self._tools.preparing
         lent = preparing.mounts() if preparing is not None else ()
-        return await make_namespace(self.dir, self._places.slots, lent, rooted=self.spec.profile.rooted)
+        rooted, overlays = self.spec.profile.rooted, self._tree.overlays
+        return await make_namespace(self.dir, self._places.slots, lent, rooted=rooted, overlays=overlays)
 
     async def _end_processes(self) -> None:
         if self._namespace is not None:
@@ -174,6 +170,12 @@ class Phone:
             self._namespace = None
         elif self._reason:
             await asyncio.to_thread(kill_with_environment, self._mark())
+
+    def _processes(self) -> tuple[Path, str]:
+        """A `/proc` that lists the phone's processes, and what tells them from others there."""
+        if self._namespace is not None:
+            return Path(f"/proc/{self._namespace.init_pid}/root/proc"), ""
+        return Path("/proc"), self._mark()
 
     def _mark(self) -> str:
         return root_mark(self.dir)
@@ -203,6 +205,7 @@ class Phone:
         record = PhoneRecord(
             serialno=self.spec.serialno,
             profile=self.spec.profile.name,
+            scenario=self.spec.scenario_words,
             port=self._port,
             pid=own.pid if own is not None else 0,
             start_ticks=own.start_ticks if own is not None else 0,

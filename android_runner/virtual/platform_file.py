@@ -13,6 +13,7 @@ from importlib import metadata, util
 from pathlib import Path
 
 from android_runner.profile import DeviceProfile
+from android_runner.virtual.heat.sysfs import PACE
 from android_runner.virtual.perf_test.build import interpreter
 
 PLATFORM_FILE = "vendor/etc/virtual-phone"
@@ -88,9 +89,11 @@ def _folder_of(name: str) -> Path | None:
     return None if found is None else Path(found).parent
 
 
-def platform_text(profile: DeviceProfile, preparing: Preparing | None, *, confined: bool) -> str:
-    """The file's content, with paths as the phone's processes see them."""
+def platform_text(profile: DeviceProfile, preparing: Preparing | None, *, confined: bool, hot: bool = False) -> str:
+    """The file's content, with paths as the phone's processes see them. `hot`: its perf_tests have a pace."""
     lines = [*_facts(profile)]
+    if hot:
+        lines.append(("pace", f"/{PACE}"))
     if preparing is not None:
         lines.append(("python", preparing.python, preparing.search_path(confined=confined), preparing.converter))
     return "".join("\t".join(words) + "\n" for words in lines)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from android_runner.profile import DeviceProfile
+from android_runner.virtual.heat.sysfs import LOADAVG
 from android_runner.virtual.host_tools import HostTools, android_tools, library_folders
 from android_runner.virtual.identity import (
     BOOT_ID,
@@ -42,11 +43,13 @@ _PASSED_PROC = ("uptime", "loadavg", "stat", "version", "self", "mounts", "files
 class RootTree:
     """One phone's folder `phones/<serialno>/`: `root/` is the phone's `/`, `boot/` what is laid over it."""
 
-    def __init__(self, phone_dir: Path, profile: DeviceProfile, tools: HostTools) -> None:
+    def __init__(self, phone_dir: Path, profile: DeviceProfile, tools: HostTools, *, hot: bool = False) -> None:
         self.phone_dir = phone_dir
         self.root = phone_dir / "root"
         self._profile = profile
         self._tools = tools
+        self._hot = hot
+        self.overlays = (*OVERLAYS, LOADAVG) if hot else OVERLAYS
 
     def build(self, standing: Standing, slots_dir: Path) -> None:
         """Write everything that does not change with a boot; what the user has put under `/data` stays."""
@@ -64,12 +67,16 @@ class RootTree:
         self._build_properties(properties(self._profile, standing))
         (self.root / "data/system/log").touch()
         self._build_etc()
-        _write(self.root / PLATFORM_FILE, platform_text(self._profile, self._tools.preparing, confined=confined))
+        _write(
+            self.root / PLATFORM_FILE,
+            platform_text(self._profile, self._tools.preparing, confined=confined, hot=self._hot),
+        )
         if confined:
             self._build_mount_points()
         else:
             for name in _PASSED_PROC:
-                _link(self.root / "proc" / name, f"/proc/{name}")
+                if f"proc/{name}" not in self.overlays:
+                    _link(self.root / "proc" / name, f"/proc/{name}")
         self.root.joinpath("data").chmod(0o551)
         self.root.joinpath("data/local").chmod(0o551)
 

@@ -64,7 +64,10 @@ class Places:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhoneRecord:
-    """`state.json` of a phone, written by its daemon. `confinement_reason` says why there are no namespaces."""
+    """`state.json` of a phone, written by its daemon. `confinement_reason` says why there are no namespaces.
+
+    `scenario` is the heat that it lives (a name or a path), empty for none.
+    """
 
     serialno: str
     profile: str
@@ -75,6 +78,7 @@ class PhoneRecord:
     confinement_reason: str
     shell: str
     boot_id: str
+    scenario: str = ""
 
     @property
     def daemon(self) -> ProcessId:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from android_runner.virtual.identity import THERMAL_STATUS, battery_temperature, zone_temperature
+from android_runner.virtual.identity import BATTERY, THERMAL_STATUS, battery_temperature, zone_temperature
 from android_runner.virtual.state import Places
-
-_BATTERY = "sys/class/power_supply/battery"
 
 
 def set_vitals(
@@ -27,9 +25,9 @@ def set_vitals(
     """
     root = Places(home.resolve()).phone(serialno) / "root"
     if battery_level is not None:
-        _write(root / _BATTERY / "capacity", f"{battery_level}\n")
+        _write(root / BATTERY / "capacity", f"{battery_level}\n")
     if battery_c is not None:
-        _write(root / _BATTERY / "temp", battery_temperature(battery_c))
+        _write(root / BATTERY / "temp", battery_temperature(battery_c))
     if thermal_status is not None:
         _write(root / THERMAL_STATUS, f"{thermal_status}\n")
     folders = _zone_folders(root)

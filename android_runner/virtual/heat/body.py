@@ -88,22 +88,28 @@ class Body:
             self.live(self.next_piece(threads, left_s), threads)
         self._current_phase()
 
-    def truth(self) -> Readings:
-        """How it is, were every sensor there and honest. Its zones: the chip (`soc`) and the case (`skin`)."""
+    def truth(self, threads: int = 0) -> Readings:
+        """How it is with so many threads of ours, were every sensor there and honest.
+
+        Its zones: the chip (`soc`) and the case (`skin`).
+        """
         state, traits = self.state, self._traits
         return Readings(
             battery_level=int(state.level),
             battery_c=state.battery_c,
-            battery_current_ma=current_ma(state, traits, self._load(0)),
+            battery_current_ma=current_ma(state, traits, self._load(threads)),
             zones_c={"soc": state.soc_c, "skin": traits.ambient_c + _SKIN * (state.soc_c - traits.ambient_c)},
             thermal_status=thermal_status(state, traits),
             clock=clock_steps(self.speed, traits)[0][0],
             residency_s=dict(self._residency_s),
         )
 
-    def readings(self) -> Readings:
-        """What its sensors say now."""
-        return shown(self.truth(), self._cold, self.nature.honesty)
+    def readings(self, threads: int = 0, *, clock: float | None = None) -> Readings:
+        """What its sensors say now; `clock` is the one that it hops to at this moment, where it is known."""
+        truth = self.truth(threads)
+        if clock is not None:
+            truth = dataclasses.replace(truth, clock=clock)
+        return shown(truth, self._cold, self.nature.honesty)
 
     def _current_phase(self) -> Phase:
         while self._phase.until_s - self.now_s <= 1e-9:

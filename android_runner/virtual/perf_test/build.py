@@ -21,6 +21,7 @@ MODULES = (
     "options",
     "dialect",
     "output",
+    "pace",
     "ortapi",
     "model_file",
     "tensorproto",

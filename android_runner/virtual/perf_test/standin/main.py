@@ -34,6 +34,7 @@ from android_runner.virtual.perf_test.standin.ortapi import (
     SessionOptions,
 )
 from android_runner.virtual.perf_test.standin.output import STDERR, Output, number, write_all
+from android_runner.virtual.perf_test.standin.pace import Slowed
 from android_runner.virtual.perf_test.standin.phone import Phone, find_phone
 
 FAILED = 255
@@ -198,6 +199,9 @@ def _run(api: Api, options: Options, output: Output, dialect: Dialect) -> int:
     nnapi = Nnapi(phone, options, dialect) if phone is not None and options.provider == "nnapi" else None
     start = perf_counter_ns()
     session = _create_session(api, env, options, output, dialect, nnapi)
+    if phone is not None and phone.pace is not None:
+        phone.pace.stretch(start)
+        session.run_function = Slowed(session.run_function, phone.pace)
     session_s = (perf_counter_ns() - start) / NS
     try:
         if "n" in options.flags:

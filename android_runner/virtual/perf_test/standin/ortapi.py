@@ -10,6 +10,7 @@ import ctypes
 from ctypes import byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
 from android_runner.virtual.perf_test.standin.failure import PerfTestError
+from android_runner.virtual.perf_test.standin.pace import Slowed
 
 LIBRARY = "libonnxruntime.so"
 API_VERSION = 17
@@ -235,7 +236,7 @@ class Session:
             api.call(_CREATE_SESSION_FROM_ARRAY, env, model, size, options.pointer, byref(self.pointer))
         self.input_names = self._names(_INPUT_COUNT, _INPUT_NAME)
         self.output_names = self._names(_OUTPUT_COUNT, _OUTPUT_NAME)
-        self.run_function = api.function(_RUN)
+        self.run_function: ctypes._CFunctionType | Slowed = api.function(_RUN)
 
     def _names(self, count_index: int, name_index: int) -> list[bytes]:
         count = c_size_t()

@@ -10,6 +10,7 @@ import os
 from time import localtime, strftime, time_ns
 
 from android_runner.virtual.perf_test.standin.options import Options
+from android_runner.virtual.perf_test.standin.pace import Pace
 
 PLATFORM_FILE = "/vendor/etc/virtual-phone"
 LOG_FILE = "/data/system/log"
@@ -31,6 +32,8 @@ class Phone:
         """The interpreter that prepares NNAPI's part; empty where this host has not got what it needs."""
         self.python_path = ""
         self.converter = ""
+        self.pace: Pace | None = None
+        """How fast it lets things be, where it gets hot."""
         for line in text.splitlines():
             word, _, rest = line.partition("\t")
             self._take(word, rest.split("\t"))
@@ -46,6 +49,8 @@ class Phone:
             self.devices.append((name, kind, int(level), lists[0], lists[1]))
         elif word == "python":
             self.python, self.python_path, self.converter = values
+        elif word == "pace":
+            self.pace = Pace(f"{self.root}{values[0]}")
 
     def adapt(self, options: Options) -> None:
         """What the command line can't do on this phone's processor.
@@ -82,10 +87,11 @@ class Phone:
 
 
 def find_phone() -> Phone | None:
-    """The phone that this program runs on, if it is a virtual one."""
+    """The phone that this program runs on, if it is a virtual one. Raises `OSError` for a hot one without a pace."""
     root = os.environ.get("ORCH_ROOT", "")
     try:
         with open(f"{root}{PLATFORM_FILE}", encoding="utf-8") as file:
-            return Phone(root, file.read())
+            text = file.read()
     except OSError:
         return None
+    return Phone(root, text)
