@@ -47,7 +47,7 @@ Result = Variant | VariantError
 
 RULES = 1
 """Counts up when the same recipe is built in another way."""
-STEP_RULES = 3
+STEP_RULES = 4
 """Counts up when a step, or what NNAPI is left, changes."""
 _SETTLED_NS = 50_000_000
 """A file that changed less than this before it was read may change again within one tick of its clock."""

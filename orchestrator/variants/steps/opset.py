@@ -13,6 +13,11 @@ from orchestrator.variants.steps.apply import Bench, NothingToDo
 from orchestrator.variants.steps.weights import drop_from_inputs
 
 _OVERRIDABLE_SINCE_IR = 4
+_ONNX = ("", "ai.onnx")
+_HIDDEN = "orch.hidden"
+_REWORDED = 13
+"""Where operators got bfloat16 and other words: one that kept attributes, inputs and outputs kept its meaning, too
+(every description was compared; Softmax and its like, whose meaning changed, have another default)."""
 
 
 def to_opset(model: Any, step: str, _bench: Bench) -> Any:
@@ -44,32 +49,48 @@ def _up(model: Any, wanted: int) -> Any:
 
 
 def _down(model: Any, has: int, wanted: int) -> Any:
-    """Version by version. onnx's converter can't go down where a version added nothing but types, as many did; there
-    the number alone is changed, and whether the types fit is for onnxruntime to say."""
+    """Version by version. onnx's converter can't go down where a version added nothing but types, as many did; such
+    nodes are hidden from it, and whether the types fit is for onnxruntime to say."""
     for version in range(has - 1, wanted - 1, -1):
-        if all(_only_types_differ(node, version) for node in _nodes(model.graph)):
+        same = [node for node in _nodes(model.graph) if node.domain in _ONNX and _only_types_differ(node, version)]
+        if len(same) == sum(node.domain in _ONNX for node in _nodes(model.graph)):
             for item in model.opset_import:
-                if item.domain in ("", "ai.onnx"):
+                if item.domain in _ONNX:
                     item.version = version
         else:
-            model = _up(model, version)
+            model = _without(same, model, version)
     return model
+
+
+def _without(same: list[Any], model: Any, version: int) -> Any:
+    """Convert all but the nodes in `same`, which the converter passes over as those of another domain."""
+    for node in same:
+        node.domain = _HIDDEN
+    model.opset_import.add(domain=_HIDDEN, version=1)
+    made = _up(model, version)
+    for node in _nodes(made.graph):
+        if node.domain == _HIDDEN:
+            node.domain = ""
+    kept = [item for item in made.opset_import if item.domain != _HIDDEN]
+    del made.opset_import[:]
+    made.opset_import.extend(kept)
+    return made
 
 
 def _only_types_differ(node: Any, version: int) -> bool:
     """Whether an operator says the same of itself in `version` and in the one after."""
     from onnx import defs  # noqa: PLC0415
 
-    if node.domain not in ("", "ai.onnx"):
-        return True
     try:
         old, new = (defs.get_schema(node.op_type, at) for at in (version, version + 1))
     except defs.SchemaError:
         return False
-    return old.since_version == new.since_version or _form(old) == _form(new)
+    if old.since_version == new.since_version or _form(old) == _form(new):
+        return True
+    return version + 1 == _REWORDED and _form(old)[1:] == _form(new)[1:]
 
 
-def _form(schema: Any) -> object:
+def _form(schema: Any) -> tuple[object, ...]:
     attributes = sorted(
         (item.name, str(item.type), item.required, str(item.default_value)) for item in schema.attributes.values()
     )
