@@ -56,6 +56,8 @@ class Block:
     tasks: tuple[TrialTask, ...]
     task_profile: str = ""
     limits: Limits | None = None
+    gate_once: bool = False
+    """The phone waits before the first trial only: what the others make of it is what is measured."""
 
     @property
     def directory(self) -> PhonePath:

@@ -2,8 +2,9 @@
 
 The list is shell text: `begin ID...`, then a line `t ID DEADLINE ENVCOUNT NAME=VALUE... WORD...` per trial, with every
 word quoted for a POSIX shell; a line `l TAG...` stands before a trial whose log is wanted, a line `a MASK` (hex) before
-one that is bound to cores; a line `g LIMIT...` before all others says what the phone waits for. Nothing that a plan or
-a file name holds is ever read by the shell as anything else.
+one that is bound to cores; a line `g LIMIT...` before all others says what the phone waits for, one with every limit
+off behind the first trial that it does so once. Nothing that a plan or a file name holds is ever read by the shell as
+anything else.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ LOG_TAG = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,22}")
 
 GATE_WORD = re.compile(r"-|-?[0-9]{1,7}")
 """A limit as the script takes it: seven digits stay far below 2^31."""
+
+NO_LIMITS = "g - - - 0 - - 0 0 0"
+"""From here on nothing is waited for."""
 
 MAX_EPOCH = 999_999_999
 MAX_DEADLINE_S = 7 * 86_400
@@ -55,7 +59,9 @@ def render_list(block: Block) -> bytes:
     ids = [task.task_id for task in block.tasks]
     if len(set(ids)) < len(ids):
         raise ValueError(f"block {block.block_id}: a task id stands twice")
-    lines = [*_gate_line(block), f"begin {' '.join(ids)}", *(_task_line(task) for task in block.tasks)]
+    first, *others = (_task_line(task) for task in block.tasks)
+    opened = [NO_LIMITS] if block.gate_once and block.limits is not None else []
+    lines = [*_gate_line(block), f"begin {' '.join(ids)}", first, *opened, *others]
     return ("\n".join(lines) + "\n").encode()
 
 

@@ -131,3 +131,11 @@ def test_a_hostile_figure_is_no_figure(calm: HostPhone) -> None:
     calm.write(LOAD, "9$(x).05 2.00 1.00 7*9/345 4711")
     assert waited(calm, gated(replace(PATIENT, max_zone_c=60.0)), None) is None
     assert not list(calm.root.rglob("pwned"))
+
+
+def test_a_gate_that_stands_once_holds_the_first_trial_only(calm: HostPhone) -> None:
+    calm.write(TEMP, "401")
+    block = replace(gated(replace(PATIENT, gate_timeout_s=1), trials=3), gate_once=True)
+    assert waited(calm, block, None) is not None
+    records = calm.journal(block).records
+    assert [records[f"t{n}"].gate for n in (1, 2)] == [None, None]
