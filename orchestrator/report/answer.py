@@ -10,12 +10,23 @@ from orchestrator.report import stats
 from orchestrator.report.checks import REFERENCE_NOTE, CaseCheck
 from orchestrator.report.cold import cold_start
 from orchestrator.report.nnapi import NnapiAnswer
-from orchestrator.report.numbers import plural
+from orchestrator.report.numbers import plural, ratio
 from orchestrator.report.prepared import prepared_steps
+from orchestrator.report.sentence import how_sure
 from orchestrator.report.source import Cell, Row, flag, number, text, whole
 from orchestrator.report.summary import PhoneAnswer, SettingRow, TwinDifference
 from orchestrator.report.sustained import Sustained
 from orchestrator.report.tally import counts_of, marks_of, outcome_words, why_not_measured
+from orchestrator.report.trust import (
+    OtherAnswer,
+    PhoneTrust,
+    around_of,
+    drift_of,
+    in_all,
+    rejections_of,
+    unrejected,
+    why_mute,
+)
 from orchestrator.variants.tolerance import Verdict
 
 BASELINE = "default"
@@ -40,6 +51,8 @@ class PhoneSource:
     """How many rounds decided the number of rounds; None where it was fixed."""
     checks: Mapping[str, CaseCheck] = field(default_factory=dict)
     """By case id what was found of its outputs on this phone."""
+    canaries: Sequence[Row] = ()
+    """Its canary's attempts, in the order in which they were taken."""
     first_s: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """By case id the first inferences that its traces tell."""
     sustained: Sustained | None = None
@@ -76,6 +89,34 @@ def twin_difference(main: Cell, twin: Cell) -> TwinDifference | None:
 
 def phone_answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
     """The answer of one phone for one model, from all its cells of it; twins measured on purpose are no rows."""
+    answer = _answer(source, cells)
+    rows = [rejections_of(cell) for cell in cells if not cell.twin_of]
+    other = None
+    if any(row.rejected for row in rows):
+        found = _answer(source, [replace(cell, measured=unrejected(cell)) for cell in cells])
+        if found.best is not None and _said(found) != _said(answer):
+            other = OtherAnswer(row=found.best.row, vs_default=found.best.vs_default, how_sure=how_sure(found))
+    trust = PhoneTrust(
+        drift=drift_of(source.canaries),
+        mute=why_mute(source.canaries),
+        total=in_all(rows, cells),
+        rows=tuple(row for row in rows if row.judged),
+        unrejected=other,
+        around=around_of(cells),
+    )
+    return replace(answer, trust=trust)
+
+
+def _said(answer: PhoneAnswer) -> tuple[str, str, str]:
+    """What a reader takes from an answer: the row, the ratio as it is shown, how sure."""
+    best = answer.best
+    if best is None:
+        return "", "", how_sure(answer)
+    versus = ratio(best.vs_default.value, best.vs_default.half_width) if best.vs_default is not None else ""
+    return best.row, versus, how_sure(answer)
+
+
+def _answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
     own = [cell for cell in cells if not cell.twin_of]
     wrong = {cell.case: why for cell in own if (why := source.why_unranked(cell))}
     whole_rounds = sorted((cell for cell in own if len(cell.measured) >= stats.MIN_ROUNDS), key=_p50_s)
@@ -191,7 +232,9 @@ def _row(cell: Cell, rank: stats.Rank | None, beside: _Beside, wrong: str = "") 
         iterations=min(iterations) if iterations else None,
         vs_default=stats.speed_ratio(base_s, rounds, first=first) if base_s is not None else None,
         resolves=stats.row_resolves(rounds, beside.others_s, first=first),
-        marks=(*marks_of(cell.trials, cell.attempts), *_doubts(cell, figure.p50_s)) if figure else (),
+        marks=(*marks_of(cell.trials, cell.attempts, rejections_of(cell).rejected), *_doubts(cell, figure.p50_s))
+        if figure
+        else (),
         reason=reason,
     )
 

@@ -13,7 +13,6 @@ from orchestrator.report.sentence import how_sure
 from orchestrator.report.stats import Sureness
 from orchestrator.report.summary import ModelSummary, PhoneAnswer, RunSummary, SettingRow
 from orchestrator.report.terminal import (
-    SHELL_NOTE,
     VIRTUAL_NOTE,
     counts_words,
     footer_words,
@@ -21,6 +20,7 @@ from orchestrator.report.terminal import (
     run_words,
     setting_name,
 )
+from orchestrator.report.trust_text import shell_notes, trust_words
 from orchestrator.report.variants_text import changes, error_words, format_version, nodes, verdict_words
 
 METHOD = (
@@ -60,7 +60,7 @@ def _model(summary: RunSummary, model: ModelSummary) -> list[str]:
     real = [phone for phone in model.phones if not phone.virtual]
     virtual = [phone for phone in model.phones if phone.virtual]
     if real:
-        lines += [*_answers(real), SHELL_NOTE, ""]
+        lines += [*_answers(real), *(part for words in shell_notes(real) for part in (_paragraph(words), ""))]
     if virtual:
         lines += [f"**{VIRTUAL_NOTE}**", "", *_answers(virtual)]
     for phone in model.phones:
@@ -118,7 +118,7 @@ def _phone(phone: PhoneAnswer, model: str) -> list[str]:
         for cells, row in zip(rows, phone.rows, strict=True):
             cells.insert(-1, _computes(row))
     lines += table(heads, rows, numbers=(2, 3, 4, 5, 6, 7, 8, 9))
-    for words in (footer_words(phone, model), CHECK_NOTE if checked else ""):
+    for words in (footer_words(phone, model), *trust_words(phone), CHECK_NOTE if checked else ""):
         lines += [paragraph(words), ""] if words else []
     return (
         lines

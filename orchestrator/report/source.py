@@ -7,7 +7,6 @@ in the column names. A column that is not there reads as nothing said, so that o
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -178,6 +177,8 @@ class Cell:
     measured: Mapping[int, Row]
     """round -> the attempt that counts"""
     attempts: int
+    tries: tuple[Row, ...] = ()
+    """Every attempt, whether it counts or not, in the order in which they were recorded."""
 
     def first(self, key: str) -> str:
         """What the first attempt that counts says under `key`."""
@@ -195,7 +196,9 @@ def cells(trials: list[Row], attempts: list[Row]) -> list[Cell]:
         for attempt in attempts
         if flag(attempt, "counted") and text(attempt, "trial") in ended_well and (number(attempt, "p50_s") or 0.0) > 0.0
     }
-    tried = Counter(text(attempt, "trial") for attempt in attempts)
+    tries: dict[str, list[Row]] = {}
+    for attempt in attempts:
+        tries.setdefault(text(attempt, "trial"), []).append(attempt)
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in trials:
         if text(row, "purpose", "time") == "time":
@@ -212,7 +215,8 @@ def cells(trials: list[Row], attempts: list[Row]) -> list[Cell]:
             measured={
                 whole(row, "round") or 0: counted[text(row, "trial")] for row in rows if text(row, "trial") in counted
             },
-            attempts=sum(tried[text(row, "trial")] for row in rows),
+            attempts=sum(len(tries.get(text(row, "trial"), ())) for row in rows),
+            tries=tuple(attempt for row in rows for attempt in tries.get(text(row, "trial"), ())),
         )
         for (model, phone, case), rows in groups.items()
     ]

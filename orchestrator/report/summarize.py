@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from orchestrator.plan.case import Purpose
 from orchestrator.report import source
 from orchestrator.report.answer import PhoneSource, out_of_tolerance, phone_answer, twin_difference
 from orchestrator.report.checks import CaseCheck, checks_of
@@ -42,7 +43,9 @@ def summarize(frames: RunFrames) -> RunSummary:
     checks = checks_of(source.records(frames.checks))
     runs = source.records(frames.runs)
     first_s, long = _first_inferences(source.records(frames.cold_starts)), sustained_of(trials, attempts)
-    known = _Known(phones, _twins(cells), nnapi, out_of_tolerance(variants), checks, _first_stage(runs), first_s, long)
+    canaries = [row for row in attempts if text(row, "purpose") == Purpose.CANARY]
+    wrong = out_of_tolerance(variants)
+    known = _Known(phones, _twins(cells), nnapi, wrong, checks, _first_stage(runs), first_s, long, canaries)
     models = tuple(_model(model, by_phone, known, variants, dropped) for model, by_phone in groups.items() if by_phone)
     return RunSummary(
         headline=headline(models),
@@ -64,6 +67,7 @@ class _Known:
     first_stage: int | None
     first_s: Mapping[str, Mapping[str, Sequence[float]]]
     sustained: Mapping[tuple[str, str], Sustained]
+    canaries: Sequence[Row]
 
 
 def _first_stage(runs: Sequence[Row]) -> int | None:
@@ -90,6 +94,7 @@ def _model(
                 nnapi=known.nnapi.answer(model, phone),
                 refused=known.refused,
                 first_stage=known.first_stage,
+                canaries=[row for row in known.canaries if text(row, "phone") == phone],
                 checks={case: check for (where, case), check in known.checks.items() if where == phone},
                 first_s=known.first_s.get(phone, {}),
                 sustained=known.sustained.get((model, phone)),

@@ -14,6 +14,7 @@ from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.prepared import PreparedStep
 from orchestrator.report.stats import Ratio, Verdict
 from orchestrator.report.sustained import Sustained
+from orchestrator.report.trust import PhoneTrust
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +133,7 @@ class PhoneAnswer:
     prepared: tuple[PreparedStep, ...] = ()
     prepare_problem: str = ""
     sustained: Sustained | None = None
+    trust: PhoneTrust | None = None
 
     @property
     def name(self) -> str:

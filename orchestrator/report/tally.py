@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from orchestrator.outcome import INVALID
 from orchestrator.report.source import Row, text
 from orchestrator.report.summary import Counts
 
@@ -101,13 +102,22 @@ def why_not_measured(trials: Sequence[Row]) -> str:
     return "not ended yet"
 
 
-def marks_of(trials: Sequence[Row], attempts: int) -> tuple[str, ...]:
-    """Short words on what went otherwise than planned with a setting that has figures: `1 crashed`, `2 retried`."""
+_AS_MEANT = ("resolved early", "budget")
+"""Why trials were skipped that nobody misses in a row: precision or a budget was asked for."""
+
+
+def marks_of(trials: Sequence[Row], attempts: int, rejected: int = 0) -> tuple[str, ...]:
+    """Short words on what went otherwise than planned with a setting that has figures: `1 crashed`, `2 retried`,
+    `1 rejected` (an attempt, tried again)."""
     counts = counts_of("time", trials)
-    marks = [f"{n} {word}" for word, n in (*counts.failed_by, *counts.skipped_by)]
+    marks = [f"{n} {word}" for word, n in (*counts.failed_by, *counts.skipped_by) if word not in _AS_MEANT]
     if counts.open:
         marks.append(f"{counts.open} not ended")
     extra = attempts - (counts.measured + counts.failed)
+    again = max(0, rejected - dict(counts.failed_by).get(kind_word(INVALID), 0))
+    if again:
+        marks.append(f"{again} rejected")
+    extra -= again
     if extra > 0:
         marks.append(f"{extra} retried")
     return tuple(marks)

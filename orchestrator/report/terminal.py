@@ -18,10 +18,10 @@ from orchestrator.report.stats import Sureness
 from orchestrator.report.summary import ModelSummary, PhoneAnswer, RunSummary, SettingRow
 from orchestrator.report.sustained_text import sustained_headline, sustained_lines
 from orchestrator.report.tally import outcome_words
+from orchestrator.report.trust_text import shell_notes, trust_words
 from orchestrator.report.variants_text import variant_lines
 
 MIN_WIDTH = 80
-SHELL_NOTE = "Measured by a shell process; an app in the foreground may differ."
 VIRTUAL_NOTE = "virtual: computed by this computer, says nothing of a phone's speed"
 MAX_DROPPED = 4
 """More settings than this, dropped beforehand, are counted instead of listed, unless all is asked for."""
@@ -108,7 +108,8 @@ def _model(summary: RunSummary, model: ModelSummary, all_tables: bool, width: in
         lines += [line(Span(f"  {VIRTUAL_NOTE}", "warn"))]
         lines += _answers(virtual, widths, width)
     lines += _notes(model.phones, width)
-    lines += [line(Span(f"  {SHELL_NOTE}", "dim"))] if real else []
+    for words in shell_notes(real):
+        lines += paragraph(words, width, indent=2, hang=2, style="dim")
     tables = model.phones if all_tables else _first_answered(model.phones)
     for phone in tables:
         lines.append(())
@@ -260,6 +261,7 @@ def footer_words(phone: PhoneAnswer, model: str) -> str:
 
 def _footer(phone: PhoneAnswer, model: str, width: int) -> list[Line]:
     notes = [footer_words(phone, model), ERROR_NOTE if any(row.check is not None for row in phone.rows) else ""]
+    notes += trust_words(phone)
     return [line for words in notes if words for line in paragraph(words, width, indent=6, style="dim")]
 
 
