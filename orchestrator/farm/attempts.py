@@ -77,6 +77,8 @@ def attempt_of(
         virtual=kit.facts.virtual,
         script_digest=kit.materials.script_digest,
         adopted=placed.adopted,
+        process=folder.process,
+        gate=folder.gate,
         validity=validity.standing.value if validity is not None else "",
         validity_reasons=tuple(f"{reason.value}: {detail}" for reason, detail in _reasons(validity)),
     )
@@ -89,7 +91,10 @@ def _validity(placed: Placed, folder: TrialFolder, kit: LaneKit) -> Validity | N
     """What the vitals say of a timed attempt; None for others, whose times nobody compares."""
     if placed.work.purpose not in (Purpose.TIME, Purpose.CANARY):
         return None
-    return judge_validity(folder.before, folder.after, None, kit.limits, cpu_mask=placed.task.cpu_mask)
+    process = folder.process
+    if process is not None and kit.facts.virtual:  # the cores that it shows are its profile's, not this computer's
+        process = replace(process, online_cpus=())
+    return judge_validity(folder.before, folder.after, process, kit.limits, cpu_mask=placed.task.cpu_mask)
 
 
 def _reasons(validity: Validity | None) -> list[tuple[Reason, str]]:

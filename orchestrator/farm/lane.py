@@ -230,7 +230,14 @@ class Lane:
 
     def _block(self, order: BlockOrder, placed: list[Placed]) -> Block:
         tasks = tuple(each.task for each in placed)
-        return Block(block_id=order.block_id, epoch=order.epoch, tasks=tasks, task_profile=self.kit.task_profile)
+        timed = any(work.purpose is Purpose.TIME for work in order.works)
+        return Block(
+            block_id=order.block_id,
+            epoch=order.epoch,
+            tasks=tasks,
+            task_profile=self.kit.task_profile,
+            limits=self.kit.limits if timed else None,
+        )
 
     def _nothing_ran(self, order: BlockOrder, failure: Failed) -> None:
         event = BlockEnded(self.kit.phone, (), order.works, failure)

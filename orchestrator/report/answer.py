@@ -99,7 +99,7 @@ def phone_answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
     trust = PhoneTrust(
         drift=drift_of(source.canaries),
         mute=why_mute(source.canaries),
-        total=in_all(rows, cells),
+        total=in_all(rows, [cell for cell in cells if not cell.twin_of]),
         rows=tuple(row for row in rows if row.judged),
         unrejected=other,
         around=around_of(cells),

@@ -9,7 +9,6 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from android_runner.affinity import mask_text
-from android_runner.facts import Vitals
 from orchestrator.outcome import Failed, Figures, Measured, Outcome, Skipped
 from orchestrator.plan.case import Case
 from orchestrator.store.codec import outcome_state
@@ -23,6 +22,7 @@ from orchestrator.store.records import (
     VariantRecord,
 )
 from orchestrator.store.trace_rows import first_inference_cells
+from orchestrator.store.vitals_rows import validity_cells, vitals_cells
 from orchestrator.variants.tolerance import Numerics, problem, verdict
 
 Cells = dict[str, object]
@@ -190,8 +190,8 @@ class RunRows:
             **({} if figures is None else {one.name: getattr(figures, one.name) for one in fields(Figures)}),
             **first_inference_cells(figures),
             **outcome_cells(attempt.outcome),
-            **_vitals_cells("before", attempt.before),
-            **_vitals_cells("after", attempt.after),
+            **vitals_cells("before", attempt.before),
+            **vitals_cells("after", attempt.after),
             "trial": attempt.trial_id or None,
             "attempt": attempt.attempt_id,
             "counted": counted,
@@ -201,8 +201,7 @@ class RunRows:
             "orch_version": self.run.orch_version,
             "block": attempt.block_id,
             "command": shlex.join(attempt.argv),
-            "validity": attempt.validity or None,
-            "validity_reasons": attempt.validity_reasons if attempt.validity else None,
+            **validity_cells(attempt),
         }
 
     def _of_case(self, case_id: str) -> Cells:
@@ -223,17 +222,3 @@ class RunRows:
             **_cells(case.settings, _SETTING_CELLS),
             **({} if variant is None else _cells(variant, ("format", "converter_version"))),
         }
-
-
-def _vitals_cells(when: str, vitals: Vitals | None) -> Cells:
-    if vitals is None:
-        return {}
-    return {
-        f"boot_id_{when}": vitals.boot_id,
-        f"battery_level_{when}": vitals.battery_level,
-        f"battery_c_{when}": vitals.battery_c,
-        f"thermal_status_{when}": vitals.thermal_status,
-        f"zone_max_c_{when}": max(vitals.zones_c.values(), default=None),
-        f"load_1m_{when}": vitals.load_1m,
-        f"freq_max_khz_{when}": max(vitals.current_freq_khz, default=None),
-    }

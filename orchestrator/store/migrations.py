@@ -81,6 +81,10 @@ _VALIDITY = (
 """What an attempt's vitals say of it; nobody judged those before."""
 
 
+_PLACEMENT = ("ALTER TABLE attempt ADD COLUMN process TEXT", "ALTER TABLE attempt ADD COLUMN gate TEXT")
+"""How an attempt's process was placed, and how long its phone waited before it."""
+
+
 def _first(connection: sa.Connection) -> None:
     for statement in _FIRST:
         connection.execute(sa.text(statement))
@@ -91,9 +95,14 @@ def _validity(connection: sa.Connection) -> None:
         connection.execute(sa.text(statement))
 
 
+def _placement(connection: sa.Connection) -> None:
+    for statement in _PLACEMENT:
+        connection.execute(sa.text(statement))
+
+
 Migration = Callable[[sa.Connection], None]
 
-MIGRATIONS: Mapping[int, Migration] = {1: _first, 2: _validity}
+MIGRATIONS: Mapping[int, Migration] = {1: _first, 2: _validity, 3: _placement}
 
 SCHEMA_VERSION = max(MIGRATIONS)
 """What this program writes; every attempt's row says under which it was written."""

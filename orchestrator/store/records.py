@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from android_runner.facts import PhoneFacts, Vitals
+from android_runner.block import GateWait
+from android_runner.facts import PhoneFacts, ProcessFacts, Vitals
 from orchestrator.outcome import Outcome
 from orchestrator.plan.case import Case, Dropped, Trial
 from orchestrator.variants.tolerance import Numerics
@@ -152,6 +153,10 @@ class AttemptRecord:
     """What its vitals say of it: valid, suspect or invalid; empty where nobody judged."""
     validity_reasons: tuple[str, ...] = ()
     """Why it is not valid, each in words."""
+    process: ProcessFacts | None = None
+    """How its process was placed; None where nothing could be read of that."""
+    gate: GateWait | None = None
+    """How long the phone waited before it; None where it did not have to."""
 
     @property
     def rejected(self) -> bool:

@@ -173,6 +173,8 @@ ATTEMPT = Table(
     Column("schema_version", Integer, nullable=False),
     Column("validity", Text, nullable=False, server_default=""),
     Column("validity_reasons", Text, nullable=False, server_default="[]"),
+    Column("process", Text),
+    Column("gate", Text),
     UniqueConstraint("trial_id", "number", name="attempt_once_a_trial"),
     UniqueConstraint("run_id", "seq", name="attempt_once_in_order"),
     Index("attempt_case_phone", "case_id", "phone", "recorded_at"),

@@ -12,7 +12,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from android_runner.facts import Vitals
+from android_runner.block import GateWait
+from android_runner.facts import ProcessFacts, Vitals
 from orchestrator.errors import StoreError
 from orchestrator.outcome import Measured, Outcome
 from orchestrator.plan.case import UNPLANNED
@@ -74,6 +75,8 @@ def _attempt_row(connection: sa.Connection, attempt: AttemptRecord, *, calibrate
         "evidence": to_text(attempt.evidence),
         "in_force": to_text(attempt.in_force),
         "validity_reasons": to_text(attempt.validity_reasons),
+        "process": None if attempt.process is None else to_text(attempt.process),
+        "gate": None if attempt.gate is None else to_text(attempt.gate),
         "schema_version": SCHEMA_VERSION,
         **{name: getattr(attempt, name) for name in _SAME_FIELDS},
         **{name: storable(getattr(attempt, name)) for name in _TEXT_FIELDS},
@@ -179,6 +182,8 @@ def _attempt_from(row: Any) -> AttemptRecord:
         evidence=from_text(dict[str, str], row.evidence),
         in_force=from_text(dict[str, str], row.in_force),
         validity_reasons=from_text(tuple[str, ...], row.validity_reasons),
+        process=None if row.process is None else from_text(ProcessFacts, row.process),
+        gate=None if row.gate is None else from_text(GateWait, row.gate),
         schema_version=row.schema_version,
         **{name: getattr(row, name) for name in (*_SAME_FIELDS, *_TEXT_FIELDS)},
     )

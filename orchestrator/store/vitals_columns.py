@@ -6,24 +6,40 @@ from orchestrator.store.meaning import ColumnMeaning, Columns
 
 _C = ColumnMeaning
 
+_SNAPSHOT: Columns = {
+    "boot_id": _C("", "the phone's boot; another one after means that it rebooted"),
+    "uptime_s": _C("s", "the phone's uptime", "float"),
+    "battery_level": _C("%", "battery level", "int"),
+    "battery_c": _C("°C", "battery temperature", "float"),
+    "battery_current_ua": _C("µA", "battery current as the driver counts it: sign and unit differ by phone", "int"),
+    "battery_health": _C("", "battery health in the kernel's words"),
+    "battery_status": _C("", "whether the battery is charging, in the kernel's words"),
+    "thermal_status": _C("", "Android's thermal status, 0 none to 6 shutdown", "int"),
+    "zone_max_c": _C("°C", "hottest thermal zone", "float"),
+    "zones_c": _C("°C", "every readable thermal zone by name", "list"),
+    "load_1m": _C("", "load average over a minute", "float"),
+    "freq_max_khz": _C("kHz", "highest current clock of a core", "int"),
+    "governors": _C("", "the clocks' governors", "list"),
+    "available_bytes": _C("bytes", "memory that the kernel counts as available", "int"),
+    "screen_on": _C("", "whether the screen was on", "flag"),
+    "doze": _C("", "state of the device idle controller"),
+}
 AROUND: Columns = {
-    "boot_id_before": _C("", "the phone's boot before the process"),
-    "boot_id_after": _C("", "the phone's boot after it; another one means that it rebooted"),
-    "battery_level_before": _C("%", "battery level before", "int"),
-    "battery_level_after": _C("%", "battery level after", "int"),
-    "battery_c_before": _C("°C", "battery temperature before", "float"),
-    "battery_c_after": _C("°C", "battery temperature after", "float"),
-    "thermal_status_before": _C("", "Android's thermal status before, 0 none to 6 shutdown", "int"),
-    "thermal_status_after": _C("", "Android's thermal status after", "int"),
-    "zone_max_c_before": _C("°C", "hottest thermal zone before", "float"),
-    "zone_max_c_after": _C("°C", "hottest thermal zone after", "float"),
-    "load_1m_before": _C("", "load average over a minute before", "float"),
-    "load_1m_after": _C("", "load average over a minute after", "float"),
-    "freq_max_khz_before": _C("kHz", "highest current clock of a core before", "int"),
-    "freq_max_khz_after": _C("kHz", "highest current clock of a core after", "int"),
+    f"{name}_{when}": _C(meaning.unit, f"{meaning.meaning}, {when} the process", meaning.kind)
+    for name, meaning in _SNAPSHOT.items()
+    for when in ("before", "after")
 }
 
 VALIDITY: Columns = {
     "validity": _C("", "what the vitals around it say: valid, suspect, invalid (never counts); missing: nobody judged"),
-    "validity_reasons": _C("", "why it is not valid", "list"),
+    "validity_reasons": _C("", "why it is not valid, the graver first: reason and figures", "list"),
+    "residency_loss": _C("", "share of the top clock missing meanwhile, 0 to 1; missing: not offered", "float"),
+    "gate_waited_s": _C("s", "what the phone waited before it to be fit; missing: not at all", "int"),
+    "gate_outcome": _C("", "how that wait ended: ready, flat (it would not get cooler), timeout"),
+    "gate_cause": _C("", "what was waited for last: battery, zone, level, load, status"),
+    "cpuset": _C("", "the process's cpuset, the kernel's path"),
+    "cgroup": _C("", "the process's control group"),
+    "allowed_cpus": _C("", "cores that it was allowed, read from the process itself", "list"),
+    "online_cpus": _C("", "the phone's cores at that time", "list"),
+    "nice": _C("", "its nice value", "int"),
 }

@@ -169,7 +169,8 @@ def test_every_frame_has_the_columns_that_the_dictionary_says(frames: RunFrames,
 
 
 def test_units_are_in_the_names() -> None:
-    endings = {"s": "_s", "bytes": "_bytes", "°C": ("_c_before", "_c_after"), "kHz": ("_khz", "_before", "_after")}
+    units = {"s": "_s", "bytes": "_bytes", "°C": "_c", "kHz": "_khz", "µA": "_ua"}
+    endings = {unit: tuple(f"{end}{when}" for when in ("", "_before", "_after")) for unit, end in units.items()}
     for columns in COLUMNS.values():
         for name, (unit, meaning, _) in columns.items():
             assert meaning

@@ -112,7 +112,8 @@ def test_a_ledger_from_before_validity_keeps_its_attempts_unjudged(tmp_path: Pat
         migrate(connection, {1: MIGRATIONS[1]})
         run_rows.insert_run(connection, sample.contents())
         trial = sample.contents().trials[0]
-        names = [name for name in (one.name for one in ATTEMPT.columns) if name not in ("validity", "validity_reasons")]
+        added = ("validity", "validity_reasons", "process", "gate")
+        names = [name for name in (one.name for one in ATTEMPT.columns) if name not in added]
         row = {name: 1 for name in names} | {
             "attempt_id": "old", "run_id": sample.RUN, "trial_id": trial.trial_id(sample.RUN), "argv": "[]",
             "before_vitals": None, "after_vitals": None, "state": "measured", "outcome": '{"figures":null}',
