@@ -60,7 +60,7 @@ def _model(summary: RunSummary, model: ModelSummary) -> list[str]:
     real = [phone for phone in model.phones if not phone.virtual]
     virtual = [phone for phone in model.phones if phone.virtual]
     if real:
-        lines += [*_answers(real), *(part for words in shell_notes(real) for part in (_paragraph(words), ""))]
+        lines += [*_answers(real), *(part for words in shell_notes(real) for part in (paragraph(words), ""))]
     if virtual:
         lines += [f"**{VIRTUAL_NOTE}**", "", *_answers(virtual)]
     for phone in model.phones:
