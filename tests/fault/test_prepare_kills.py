@@ -118,7 +118,7 @@ def test_a_host_killed_at_any_moment_leaves_nothing_that_restore_does_not_bring_
         assert bench.orch.said("\nrun ")
         kills += bench.killed(rng.uniform(0, run_s))
         changed += bench.dump() != before
-        for _ in range(rng.randrange(4)):
+        for _ in range(rng.randrange(6)):
             bench.orch.start("devices", "restore", "--virtual")
             kills += bench.killed(rng.uniform(0, restore_s))
         code, said = bench.orch("devices", "restore", "--virtual")
