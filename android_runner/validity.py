@@ -68,6 +68,7 @@ class Reason(StrEnum):
     SCREEN_CHANGED = "screen changed"
     DOZE_CHANGED = "doze changed"
     STRANGER = "someone else's shell"
+    NEVER_FLAT = "never flat"
     NO_VITALS = "vitals not offered"
     NO_BOOT_ID = "boot id not offered"
     NO_CLOCKS = "clocks not offered"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from android_runner.block import TrialFolder, TrialTask
 from android_runner.errors import ReportUnreadable, RunnerError
-from android_runner.validity import Reason, Validity, judge_validity
+from android_runner.validity import Reason, Standing, Validity, judge_validity
 from orchestrator.digest import digest_of
 from orchestrator.farm.kit import LaneKit, failed
 from orchestrator.farm.protocol import Work, WorkEnded
@@ -46,7 +46,7 @@ def attempt_of(
     kept = evidence.keep_many(folder.files)
     outcome, calibration, in_force = _outcome(placed.work, readable)
     work = placed.work
-    validity = _validity(placed, folder, kit)
+    validity = settled(_validity(placed, folder, kit), outcome)
     record = AttemptRecord(
         attempt_id=digest_of([placed.block_id, placed.task.task_id])[:20],
         trial_id=work.trial.trial_id if work.trial is not None else "",
@@ -95,6 +95,19 @@ def _validity(placed: Placed, folder: TrialFolder, kit: LaneKit) -> Validity | N
     if process is not None and kit.facts.virtual:  # the cores that it shows are its profile's, not this computer's
         process = replace(process, online_cpus=())
     return judge_validity(folder.before, folder.after, process, kit.limits, cpu_mask=placed.task.cpu_mask)
+
+
+def settled(validity: Validity | None, outcome: Measured | Failed) -> Validity | None:
+    """The verdict with what the process's own iterations say: one that never became flat is suspect."""
+    figures = outcome.figures if isinstance(outcome, Measured) else None
+    if validity is None or figures is None or figures.flat is not False:
+        return validity
+    return replace(
+        validity,
+        standing=Standing.SUSPECT if validity.standing is Standing.VALID else validity.standing,
+        reasons=(*validity.reasons, Reason.NEVER_FLAT),
+        details=(*validity.details, "the running median of its iterations never settled"),
+    )
 
 
 def _reasons(validity: Validity | None) -> list[tuple[Reason, str]]:
