@@ -14,7 +14,8 @@ class PhoneFacts:
     `identity` is `ro.serialno` (the transport's serial when empty). `exec_abis` is what the phone can execute, best
     first: Android's ABI names on a phone, `linux-x86_64` and the like on a virtual one, whose `abis` are for display.
     `max_freq_khz` is one entry a core. `tools` are the commands that the shell finds (`taskset`,
-    `sha256sum`, …). `launcher` and `profile` (a device profile's name) are a virtual phone's, empty elsewhere.
+    `sha256sum`, …). `launcher` and `profile` (a device profile's name) are a virtual phone's, empty elsewhere;
+    `scenario` is that of its heat (a name or a path), empty also for a virtual phone without one.
     """
 
     identity: str
@@ -36,6 +37,7 @@ class PhoneFacts:
     launcher: str
     profile: str
     free_bytes: int
+    scenario: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -163,6 +163,7 @@ def facts_from(sections: Mapping[str, str], serial: str) -> PhoneFacts:
         launcher=props.get("ro.orch.launcher", "") if virtual else "",
         profile=props.get("ro.orch.profile", "") if virtual else "",
         free_bytes=parse_free_bytes(sections.get("df", "")),
+        scenario=props.get("ro.orch.scenario", "") if virtual else "",
     )
 
 

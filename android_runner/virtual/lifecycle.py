@@ -90,7 +90,7 @@ def up(
     when phones do not come up.
     """
     plain = [(Wanted(profile=one) if isinstance(one, str) else one, count) for one, count in wanted]
-    asked = [(one.resolved(), _base_name(one), count) for one, count in plain]
+    asked = [(one.resolved(), one.base_name(), count) for one, count in plain]
     places = Places(home.resolve())
     with locked(places):
         server = _ensure_server(places, adb_path)
@@ -169,12 +169,6 @@ def _ensure_server(places: Places, adb_path: Path) -> AdbServer:
         if record.port not in known:
             connect_phone(server.port, record.port)
     return server
-
-
-def _base_name(wanted: Wanted) -> str:
-    """A phone's serial number without its count."""
-    profile, scenario = wanted.loaded()
-    return f"virtual-{profile.name}" + (f"-{scenario.name}" if scenario is not None else "")
 
 
 def _share_out(places: Places, asked: Sequence[tuple[Wanted, str, int]]) -> tuple[list[str], list[tuple[str, Wanted]]]:

@@ -21,6 +21,11 @@ class Wanted:
         """Both, read. Raises `ProfileError` and `ScenarioError`."""
         return load_profile(self.profile), load_scenario(self.scenario) if self.scenario else None
 
+    def base_name(self) -> str:
+        """What its serial number begins with; a count follows. Raises as `loaded` does."""
+        profile, scenario = self.loaded()
+        return f"virtual-{profile.name}" + (f"-{scenario.name}" if scenario is not None else "")
+
     def resolved(self) -> Wanted:
         """The same from wherever it is read."""
         return Wanted(profile=_anywhere(self.profile), scenario=_anywhere(self.scenario))

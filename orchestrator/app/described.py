@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from android_runner.facts import PhoneFacts
-from android_runner.profile import DeviceProfile, load_profile
+from android_runner.profile import ProfileError
+from android_runner.virtual.heat.scenario import ScenarioError
 from android_runner.virtual.host_tools import android_tools
+from android_runner.virtual.spec import Wanted
 from orchestrator.app.phones import chosen_phones, virtual_phones
+from orchestrator.errors import Problem, UsageError
 from orchestrator.home import Home
 from orchestrator.plan.select import VirtualWish, parse_devices
 
@@ -29,16 +32,21 @@ def described_phones(
 
 
 def _virtual(wish: VirtualWish, living: Sequence[PhoneFacts]) -> list[PhoneFacts]:
-    own = [facts for facts in living if facts.profile == wish.profile]
-    profile = load_profile(wish.profile)
+    wanted = Wanted(profile=wish.profile, scenario=wish.scenario).resolved()
+    try:
+        wanted.loaded()
+    except (ProfileError, ScenarioError) as error:
+        raise UsageError(Problem("--device virtual", str(error))) from error
+    own = [facts for facts in living if (facts.profile, facts.scenario) == (wish.profile, wanted.scenario)]
     missing = range(len(own) + 1, wish.count + 1)
-    return [*own[: wish.count], *(_from_profile(profile, number) for number in missing)]
+    return [*own[: wish.count], *(_from_profile(wanted, number) for number in missing)]
 
 
-def _from_profile(profile: DeviceProfile, number: int) -> PhoneFacts:
+def _from_profile(wanted: Wanted, number: int) -> PhoneFacts:
+    profile, _ = wanted.loaded()
     cores = sum(cluster.count for cluster in profile.clusters)
     return PhoneFacts(
-        identity=f"virtual-{profile.name}-{number}",
+        identity=f"{wanted.base_name()}-{number}",
         device_model=profile.device_model,
         manufacturer=profile.manufacturer,
         fingerprint=profile.fingerprint,
@@ -57,4 +65,5 @@ def _from_profile(profile: DeviceProfile, number: int) -> PhoneFacts:
         launcher="",
         profile=profile.name,
         free_bytes=0,
+        scenario=wanted.scenario,
     )

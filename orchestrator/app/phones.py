@@ -105,16 +105,30 @@ def start_virtual(
     *,
     idle_exit_s: float = IDLE_EXIT_S,
     unconfined: bool = False,
+    seed: int = 0,
 ) -> list[Phone]:
-    """Virtual phones as asked for, started where missing. Raises UsageError for an unknown device profile."""
-    from android_runner.profile import ProfileError  # noqa: PLC0415
-    from android_runner.virtual.lifecycle import up  # noqa: PLC0415
+    """Virtual phones as asked for, started where missing. Raises UsageError for an unknown device profile or scenario.
 
-    wanted = [(wish.profile, wish.count) for wish in wishes]
+    `seed` draws what the scenarios of those leave open that are started now.
+    """
+    from android_runner.profile import ProfileError  # noqa: PLC0415
+    from android_runner.virtual.heat.scenario import ScenarioError  # noqa: PLC0415
+    from android_runner.virtual.lifecycle import up  # noqa: PLC0415
+    from android_runner.virtual.spec import Wanted  # noqa: PLC0415
+
+    wanted = [(Wanted(profile=wish.profile, scenario=wish.scenario), wish.count) for wish in wishes]
     try:
         confinement = "unconfined" if unconfined else "auto"
-        started = up(home.root, wanted, adb_binary(), idle_exit_s=idle_exit_s, slots=slots, confinement=confinement)
-    except ProfileError as error:
+        started = up(
+            home.root,
+            wanted,
+            adb_binary(),
+            idle_exit_s=idle_exit_s,
+            slots=slots,
+            confinement=confinement,
+            seed=seed,
+        )
+    except (ProfileError, ScenarioError) as error:
         raise UsageError(Problem("--device virtual", str(error))) from error
     except RunnerError as error:
         raise UsageError(Problem("virtual phones", str(error), "orch virtual down, then again")) from error

@@ -107,10 +107,10 @@ def _may_go_on(outcome: object) -> bool:
 
 def _phones_of(contents: RunContents, site: Site) -> list[Phone]:
     wanted = {record.phone for record in contents.phones}
-    profiles = Counter(record.facts.profile for record in contents.phones if record.facts.virtual)
+    kinds = Counter((one.facts.profile, one.facts.scenario) for one in contents.phones if one.facts.virtual)
     phones = []
-    if profiles:
-        wishes = [VirtualWish(name, count) for name, count in profiles.items()]
+    if kinds:
+        wishes = [VirtualWish(profile, count, scenario) for (profile, scenario), count in kinds.items()]
         phones += start_virtual(site.home, wishes, site.slots)
     if not all(record.facts.virtual for record in contents.phones):
         phones += real_phones(site.adb_port)

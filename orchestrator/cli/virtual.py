@@ -21,10 +21,14 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, help="Virtual pho
 
 @app.command("up")
 def up(
-    profiles: Annotated[list[str], typer.Argument(help="Device profiles, PROFILE[xN] each.")] = [DEFAULT_PROFILE],  # noqa: B006
+    profiles: Annotated[list[str], typer.Argument(help="PROFILE[@SCENARIO][xN] each.")] = [DEFAULT_PROFILE],  # noqa: B006
     home: HomeOption = "",
     virtual_slots: SlotsOption = 0,
     keep: Annotated[float, typer.Option("--idle-exit", help="Idle minutes after which they end (0: never).")] = 0,
+    scenario: Annotated[
+        str, typer.Option("--scenario", help="They get hot, are busy or lie by this scenario: a name, or a TOML file.")
+    ] = "",
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Draws what the scenario leaves open.")] = 0,
     unconfined: Annotated[
         bool, typer.Option("--unconfined", help="Without namespaces, as where none can be had.")
     ] = False,
@@ -33,9 +37,15 @@ def up(
     from orchestrator.app.phones import start_virtual  # noqa: PLC0415
 
     _, wishes = parse_devices([f"virtual:{profile}" for profile in profiles])
+    wishes = [dataclasses.replace(wish, scenario=wish.scenario or scenario) for wish in wishes]
     where = home_at(home)
     phones = start_virtual(
-        where, wishes, slots_or_default(virtual_slots), idle_exit_s=keep * 60 or NEVER_S, unconfined=unconfined
+        where,
+        wishes,
+        slots_or_default(virtual_slots),
+        idle_exit_s=keep * 60 or NEVER_S,
+        unconfined=unconfined,
+        seed=seed,
     )
     for phone in phones:
         typer.echo(f"{phone.label:28} {phone.seen.serial}")
@@ -52,7 +62,9 @@ def list_(home: HomeOption = "", as_json: JsonOption = False) -> int:
         typer.echo(json.dumps([dataclasses.asdict(one) for one in phones], indent=2))
         return int(ExitCode.DONE)
     for one in phones:
-        typer.echo(f"{one.serialno:28} {one.serial:22} {one.profile:16} {one.state} {one.confinement}")
+        typer.echo(
+            f"{one.serialno:28} {one.serial:22} {one.profile:16} {one.state} {one.confinement} {one.scenario}".rstrip()
+        )
     if not phones:
         typer.echo("no virtual phones: orch virtual up pixel-8")
     return int(ExitCode.DONE)

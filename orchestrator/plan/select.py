@@ -1,6 +1,6 @@
 """Pure: `--device` expressions. Terms joined with `,` must all hold; `!` excludes; several options add up.
 
-all · B3 · R58N30ABCDE · api>=29 · all,!B4 · virtual · virtual:pixel-8 · virtual:pixel-8x2
+all · B3 · R58N30ABCDE · api>=29 · all,!B4 · virtual · virtual:pixel-8 · virtual:pixel-8x2 · virtual:pixel-8@drift
 """
 
 from __future__ import annotations
@@ -15,16 +15,19 @@ from orchestrator.errors import Problem, UsageError
 
 DEFAULT_PROFILE = "pixel-8"
 MAX_VIRTUAL = 200
-_VIRTUAL = re.compile(r"virtual(?::(?P<profile>[A-Za-z0-9_.-]+?))?(?:x(?P<count>[0-9]{1,4}))?")
+_VIRTUAL = re.compile(
+    r"virtual(?::(?P<profile>[A-Za-z0-9_.-]+?))?(?:@(?P<scenario>[A-Za-z0-9_./-]+?))?(?:x(?P<count>[0-9]{1,4}))?"
+)
 _API = re.compile(r"api(?P<op>>=|<=|=)(?P<level>[0-9]{1,3})")
 
 
 @dataclass(frozen=True, slots=True)
 class VirtualWish:
-    """Virtual phones asked for: a device profile's name and how many."""
+    """Virtual phones asked for: a device profile's name, how many, and the scenario of their heat (empty: none)."""
 
     profile: str
     count: int
+    scenario: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +64,12 @@ def parse_devices(options: Sequence[str]) -> tuple[list[Expression], list[Virtua
         virtual = [match for term in terms if (match := _VIRTUAL.fullmatch(term))]
         if not terms:
             problems.append(Problem("--device", f"{option!r} names no phone", "say all, a serial, or virtual"))
-        elif odd := [term for term in terms if term.startswith("virtual:") and not _VIRTUAL.fullmatch(term)]:
-            problems.append(Problem("--device", f"{odd[0]!r} names no device profile", "say virtual[:PROFILE][xN]"))
+        elif odd := [
+            term for term in terms if term.startswith(("virtual:", "virtual@")) and not _VIRTUAL.fullmatch(term)
+        ]:
+            problems.append(
+                Problem("--device", f"{odd[0]!r} names no device profile", "say virtual[:PROFILE][@SCENARIO][xN]")
+            )
         elif not virtual:
             expressions.append(Expression(option, terms))
         elif len(terms) > 1:
@@ -73,7 +80,8 @@ def parse_devices(options: Sequence[str]) -> tuple[list[Expression], list[Virtua
             count = int(virtual[0]["count"] or 1)
             if not 1 <= count <= MAX_VIRTUAL:
                 problems.append(Problem("--device", f"{option!r} asks for {count} phones", f"1 to {MAX_VIRTUAL}"))
-            wishes.append(VirtualWish(virtual[0]["profile"] or DEFAULT_PROFILE, count))
+            profile, scenario = virtual[0]["profile"] or DEFAULT_PROFILE, virtual[0]["scenario"] or ""
+            wishes.append(VirtualWish(profile, count, scenario))
     if problems:
         raise UsageError(*problems)
     return expressions, wishes

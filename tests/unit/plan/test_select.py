@@ -31,6 +31,9 @@ LAB = [candidate("R1"), candidate("R2", 34), candidate("V1", 34, virtual=True)]
         (["virtual"], [VirtualWish("pixel-8", 1)]),
         (["virtualx3"], [VirtualWish("pixel-8", 3)]),
         (["virtual:pixel-6-rooted"], [VirtualWish("pixel-6-rooted", 1)]),
+        (["virtual:pixel-8@drift"], [VirtualWish("pixel-8", 1, "drift")]),
+        (["virtual@lying-sensorsx2"], [VirtualWish("pixel-8", 2, "lying-sensors")]),
+        (["virtual:redmi-go@./warm_1.tomlx3"], [VirtualWish("redmi-go", 3, "./warm_1.toml")]),
         (["virtual:redmi-gox2", "virtual"], [VirtualWish("redmi-go", 2), VirtualWish("pixel-8", 1)]),
     ],
 )
