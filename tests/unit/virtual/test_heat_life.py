@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from android_runner.facts import parse_vitals
 from android_runner.profile import DeviceProfile, load_profile
 from android_runner.virtual.heat.computing import computing_threads, threads_of
 from android_runner.virtual.heat.life import CoolLife, Files, HotLife, life_of
@@ -17,6 +16,7 @@ from android_runner.virtual.heat.sysfs import PACE, clock_table, hot_files, time
 from android_runner.virtual.identity import THERMAL_STATUS, state_files
 from android_runner.virtual.perf_test.standin.pace import Pace, Slowed
 from android_runner.virtual.spec import Wanted, spec_as_json, spec_from_json
+from android_runner.vitals_text import parse_vitals
 
 POLICY = "sys/devices/system/cpu/cpufreq/policy8"
 BATTERY = "sys/class/power_supply/battery"
