@@ -155,7 +155,7 @@ class HotLife:
         self._body.hold(threads, min(now_s - before_s, _LONGEST_TICK_S) * self._scale)
         for name, text in self._texts(threads):
             self._files.put(name, text)
-        # Our own threads are left out of what runs now: a tick later than their end they would look like somebody else's.
+        # What runs now leaves out our own threads: until the tick after their end they would look like somebody else's.
         load = load_text(self._body.load_1m, 1 + round(self._body.others))
         self._files.put(LOADAVG, load)
         self._overlay.put(Path(LOADAVG).name, load)
