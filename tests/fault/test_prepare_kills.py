@@ -167,6 +167,27 @@ def test_the_next_run_first_puts_back_and_a_phone_of_a_living_one_is_busy(bench:
     assert "stock phones" in said
 
 
+def test_a_resumed_run_prepares_again_and_its_series_is_tuned(bench: Bench) -> None:
+    before = bench.dump()
+    bench.prepared()
+    code, said = bench.orch("resume")
+    assert (code, bench.left(), bench.dump()) == (0, 0, before), said
+    assert said.index("put back ") < said.index("prepared ") < said.rindex("put back ")
+    _, said = bench.orch("report", "@last", "--format", "json")
+    (phone,) = json.loads(said[said.index("{") : said.rindex("}") + 1])["models"][0]["phones"]
+    assert phone["tuned"]
+    assert {one["step"]: one["standing"] for one in phone["prepared"]} == {
+        "awake": "done",
+        "screen": "done",
+        "airplane": "not offered",
+        "animations": "done",
+        "doze": "done",
+        "updates": "done",
+        "profile": "not offered",
+        "clocks": "done",
+    }
+
+
 def test_ctrl_c_puts_back(bench: Bench) -> None:
     before = bench.dump()
     bench.orch.start(*bench.run, "--rounds", "40")
