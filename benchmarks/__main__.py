@@ -27,6 +27,7 @@ ROWS = {
     "variants": "variants",
     "scheduler": "scheduler",
     "known_truth": "known_truth",
+    "known_truth_phone": "known_truth_phone",
 }
 """The name of a row, and the module under `benchmarks` whose `run()` measures it."""
 

@@ -15,7 +15,6 @@ from benchmarks.row import Row
 from orchestrator.report.stats import speed_ratio
 
 PROFILE = "pixel-8"
-SCENARIO = "drift"
 SECONDS = 1
 ROUNDS = 6
 TWIN = " again"
@@ -43,7 +42,7 @@ def run() -> Row:
             'seed = 1\n[[matrix]]\nrecipe = ["onnx"]\nthreads = [1]\narena = [true, false]\n'
         )
         with pinned(phone_core):
-            place.orch("virtual", "up", PROFILE, "--scenario", SCENARIO)
+            place.orch("virtual", "up", PROFILE)
         with pinned(host_cores):
             took_s = place.orch("run", plan, "--device", f"virtual:{PROFILE}")
         rounds = _rounds(place, place.last_run())
@@ -57,7 +56,7 @@ def run() -> Row:
         figure=f"{ratio.value:.4f} [{low:.4f}, {high:.4f}]" if ratio and low else "no interval",
         met=covers,
         detail=(
-            f"one {PROFILE} of scenario {SCENARIO} on core {phone_core}, {took_s:.0f} s, valid rounds "
+            f"one {PROFILE} on core {phone_core}, {took_s:.0f} s, valid rounds "
             f"{sorted(len(own) for own in rounds.values())} of {ROUNDS}"
         ),
     )
