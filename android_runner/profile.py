@@ -18,6 +18,7 @@ from typing import Any
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from android_runner.limits import LimitsTable
 from android_runner.ort import NnapiFlag
 
 _STRICT = ConfigDict(strict=True, extra="forbid")
@@ -77,6 +78,7 @@ class DeviceProfile:
 
     `missing_tools` are commands that this device's userland lacks; `userland_bits` is 32 where a 64-bit kernel runs
     32-bit programs only. `storage_bytes` bounds what can be pushed to the phone (None: the host's disk).
+    `limits` go over the defaults of `validity.Limits`, also on true phones of this `device_model`.
     `perf_test_dialect` is that of the stand-in for onnxruntime_perf_test: old (1.8), mid (1.21) or new (1.24).
     """
 
@@ -104,6 +106,7 @@ class DeviceProfile:
     perf_test_dialect: str = Field(default="mid", pattern=r"^(old|mid|new)$")
     selinux: str = Field(default="Enforcing", pattern=r"^(Enforcing|Permissive)$")
     properties: dict[str, str] = field(default_factory=dict)
+    limits: LimitsTable = field(default_factory=LimitsTable)
 
     @property
     def cores(self) -> int:

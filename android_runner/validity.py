@@ -144,7 +144,7 @@ def _of_process(process: ProcessFacts | None, cpu_mask: int | None) -> Iterator[
             yield _suspect(Reason.NO_AFFINITY, "which cores the process had was not read back")
         elif allowed != asked:
             yield _invalid(Reason.CPUS_NOT_AS_ASKED, f"cores {_cores(allowed)}, asked for {_cores(asked)}")
-    elif process is not None and allowed and set(process.online_cpus) - allowed:
+    elif process is not None and allowed and process.cpuset not in ("", "/") and set(process.online_cpus) - allowed:
         missing = set(process.online_cpus) - allowed
         yield _suspect(Reason.CPUS_WITHHELD, f"cores {_cores(missing)} withheld from cpuset {process.cpuset or '?'}")
     if process is not None and process.nice is not None and process.nice > 0:

@@ -17,6 +17,7 @@ from orchestrator import __version__
 from orchestrator.app.binary import Tool
 from orchestrator.app.comparing import pairs_of
 from orchestrator.app.custom_ops import custom_ops
+from orchestrator.app.limiting import limit_words, limits_of
 from orchestrator.app.phones import Phone, claim
 from orchestrator.app.prepare import ANY_API, OnPhone, Workshop, expand_all, prepare
 from orchestrator.app.site import Site, farm_for, script_unit
@@ -151,6 +152,7 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         verify=plan.verify,
         prepare=ready.wish.prepare,
         sustained=plan.sustained,
+        limits=plan.limits.changes(),
         devices=ready.wish.device,
         inputs={inputs.digest: inputs.source for inputs in _inputs(ready.workshop)},
         command=ready.command,
@@ -194,6 +196,7 @@ def _run_record(ready: Ready, run_id: str, kept: Kept, site: Site) -> RunRecord:
         [model.digest for model, _ in ready.workshop.models],
         sorted(kept.inputs),
         *(["prepare", kept.prepare] if kept.prepare else []),
+        ["limits", *(limit_words(limits_of(one.facts, kept.limits)) for one, _ in ready.phones if one.facts)],
     ]
     ends = [kept.max_rounds, str(kept.precision), str(kept.budget_s), kept.reruns]
     return RunRecord(

@@ -64,7 +64,7 @@ def resume(run_id: str, site: Site) -> Resumed:
     claim(found, run_id)
     in_use = [materials.script, *units_for(tuple(materials.cases), materials)]
     phones = able_phones(found, tool, site, keep=[unit.digest for unit in in_use])
-    kits = kits_for(materials, phones, site)
+    kits = kits_for(materials, kept, phones, site)
     ledger.set_run_state(run_id, RunState.RUNNING)
     scratch = Path(tempfile.mkdtemp(prefix=".collect-", dir=site.home.root))
     adopted = adopt_orphans(ledger, blocks, kits, EvidenceStore(site.home.root), scratch, site.clock)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
-from android_runner.facts import PhoneFacts
-from android_runner.validity import Limits
 from orchestrator.app.wish import Kept
 from orchestrator.farm.blocks import Canary, Precision, Rules
 from orchestrator.farm.protocol import Planned
@@ -17,12 +14,6 @@ from orchestrator.variants.canary import ITERATIONS
 
 BASELINE = "default"
 """The row that ratios are against."""
-
-
-def limits_of(facts: PhoneFacts) -> Limits:
-    """What a phone must be like for an attempt to count. The load that a virtual phone tells is this computer's, with
-    all that its other phones compute: it is kept out by their slots, and says nothing of the phone."""
-    return replace(Limits(), max_load=None) if facts.virtual else Limits()
 
 
 def rules_of(kept: Kept) -> Rules:

@@ -17,9 +17,10 @@ from android_runner.phone.listing import script_digest, script_source
 from android_runner.staging import StageFile, StageUnit, stage, staged_dir
 from orchestrator.app.binary import Tool, dialect_of, given_tool, stand_in
 from orchestrator.app.custom_ops import custom_ops
+from orchestrator.app.limiting import limits_of
 from orchestrator.app.phones import Phone
 from orchestrator.app.prepare import unreadable
-from orchestrator.app.rules import limits_of, planned_of, rules_of
+from orchestrator.app.rules import planned_of, rules_of
 from orchestrator.app.wish import Kept, Wish
 from orchestrator.digest import digest_of
 from orchestrator.errors import NoUsableDevice, Problem, UsageError
@@ -177,7 +178,9 @@ def _mend(error: RunnerError) -> str:
     return "give a perf_test that this phone executes"
 
 
-def kits_for(materials: Materials, phones: Sequence[tuple[Phone, Capabilities]], site: Site) -> dict[str, LaneKit]:
+def kits_for(
+    materials: Materials, kept: Kept, phones: Sequence[tuple[Phone, Capabilities]], site: Site
+) -> dict[str, LaneKit]:
     """What each lane needs, by identity. A phone that was prepared for this run before counts as tuned."""
     prepared = site.ledger.prepared(materials.run_id)
     return {
@@ -189,7 +192,7 @@ def kits_for(materials: Materials, phones: Sequence[tuple[Phone, Capabilities]],
             materials=materials,
             verify_staged=site.verify_staged,
             tuned=bool(prepared.get(phone.facts.identity, {}).get("tuned")),
-            limits=limits_of(phone.facts),
+            limits=limits_of(phone.facts, kept.limits),
         )
         for phone, capabilities in phones
         if phone.facts is not None
@@ -207,7 +210,7 @@ def farm_for(
     run_id = contents.run.run_id
     rows = site.ledger.trials(run_id)
     planned = [planned_of(row.trial, run_id, materials.cases) for row in rows]
-    kits = kits_for(materials, phones, site)
+    kits = kits_for(materials, kept, phones, site)
     rules = rules_of(kept)
     state = FarmState(
         (trial for trial, row in zip(planned, rows, strict=True) if row.outcome is None and trial.phone in kits),

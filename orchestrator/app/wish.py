@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from android_runner.capabilities import CommandDialect
@@ -282,6 +282,8 @@ class Kept:
     reruns: int | None = None
     canary: str = ""
     """The canary's case, "" where none was asked for."""
+    limits: Mapping[str, float | bool] = field(default_factory=dict)
+    """What the plan's `[limits]` say, by key; false where a rule is off."""
 
 
 def kept_to_text(kept: Kept) -> str:

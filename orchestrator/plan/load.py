@@ -22,6 +22,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from android_runner.affinity import affinity_word
+from android_runner.limits import LimitsTable
 from android_runner.ort import ExecutionProvider, NnapiFlag, OptimizationLevel
 from android_runner.preparing.steps import StepName
 from android_runner.settings import SessionSettings
@@ -109,6 +110,7 @@ class PlanFile:
     converter: str = ""
     build_config: str = ""
     custom_ops: list[str] = Field(default_factory=list)
+    limits: LimitsTable = Field(default_factory=LimitsTable)
     note: str = ""
     tag: list[str] = Field(default_factory=list)
 
@@ -185,11 +187,15 @@ def _wrong_affinities(plan: PlanFile, where: str) -> Iterator[Problem]:
 
 
 def _problems(error: ValidationError, where: str) -> Iterator[Problem]:
-    known = {"": list(PlanFile.__dataclass_fields__), "matrix": list(Axes.__dataclass_fields__)}
+    known = {
+        "": list(PlanFile.__dataclass_fields__),
+        "matrix": list(Axes.__dataclass_fields__),
+        "limits": list(LimitsTable.__dataclass_fields__),
+    }
     for item in error.errors():
         place = ".".join(str(part) for part in item["loc"] if part not in ("str", "ModelEntry"))
         if item["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-            table = "matrix" if str(item["loc"][0]) == "matrix" and len(item["loc"]) > 1 else ""
+            table = str(item["loc"][0]) if len(item["loc"]) > 1 and item["loc"][0] in ("matrix", "limits") else ""
             yield unknown("key", str(item["loc"][-1]), known[table], f"{where}: {place}")
         else:
             yield Problem(f"{where}: {place}", item["msg"], f"got {str(item['input'])[:60]!r}")

@@ -138,7 +138,7 @@ def test_cores_that_are_not_those_asked_for() -> None:
     assert (smaller.standing, smaller.reasons) == (Standing.INVALID, (Reason.CPUS_NOT_AS_ASKED,))
     unread = judge_validity(QUIET, later(), None, Limits(), cpu_mask=0b110000)
     assert (unread.standing, unread.reasons) == (Standing.SUSPECT, (Reason.NO_AFFINITY,))
-    withheld = judge_validity(QUIET, later(), replace(PLACED, allowed_cpus=(0,)), Limits())
+    withheld = judge_validity(QUIET, later(), replace(PLACED, cpuset="/background", allowed_cpus=(0,)), Limits())
     assert (withheld.standing, withheld.reasons) == (Standing.SUSPECT, (Reason.CPUS_WITHHELD,))
     demoted = judge_validity(QUIET, later(), replace(PLACED, nice=10), Limits())
     assert demoted.reasons == (Reason.DEMOTED,)
