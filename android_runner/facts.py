@@ -50,7 +50,7 @@ class Vitals:
     `governors`. `battery_current_ua` in µA as the driver counts (its sign and, on some phones, its unit differ),
     `battery_health` and `battery_status` in the kernel's words ("Good", "Charging"). `running` counts what is runnable
     at this moment, who asks included; `available_bytes` is the kernel's MemAvailable; `doze` the device idle
-    controller's state; `strangers` counts processes of other shells of the same user.
+    controller's state.
     """
 
     uptime_s: float | None = None
@@ -71,7 +71,6 @@ class Vitals:
     available_bytes: int | None = None
     screen_on: bool | None = None
     doze: str | None = None
-    strangers: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

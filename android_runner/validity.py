@@ -67,7 +67,6 @@ class Reason(StrEnum):
     DEMOTED = "process demoted"
     SCREEN_CHANGED = "screen changed"
     DOZE_CHANGED = "doze changed"
-    STRANGER = "someone else's shell"
     NEVER_FLAT = "never flat"
     NO_VITALS = "vitals not offered"
     NO_BOOT_ID = "boot id not offered"
@@ -260,8 +259,6 @@ def _surroundings(trial: _Trial) -> Iterator[_Finding]:
         yield _invalid(Reason.SCREEN_CHANGED, f"the screen was turned {'on' if after.screen_on else 'off'}")
     if before.doze is not None and after.doze is not None and before.doze != after.doze:
         yield _invalid(Reason.DOZE_CHANGED, f"doze went from {before.doze} to {after.doze}")
-    if after.strangers:
-        yield _suspect(Reason.STRANGER, f"{after.strangers} processes of another shell")
 
 
 _RULES: tuple[Callable[[_Trial], Iterator[_Finding]], ...] = (

@@ -5,6 +5,8 @@
 #
 # For Android 8's mksh (R55: integers of 32 bits, no printf) and toybox (0.7.4), and any POSIX shell. What happens per
 # trial uses builtins only, as starting a process costs milliseconds on a phone: one process per trial, the trial.
+# Without taskset a trial with cores is refused (125); without dumpsys, getprop or grep what they tell is not offered.
+# Timeout is not used (a watchdog ends trials), nor sha256sum (staging needs one, and refuses a phone that has none).
 # ORCH_ROOT is the root prefix of a virtual phone without namespaces, empty elsewhere. In BLOCKDIR:
 #
 #   list      sourced: `begin ID...`, then a line `t ID DEADLINE ENVCOUNT NAME=VALUE... WORD...` per trial; a line
@@ -22,9 +24,9 @@
 #   started, refused   the answer to who started it;   stop, kill   made by the host
 #   part/ID   working directory of a trial; renamed to out/ID when it has ended, `rc` in it says how
 #
-# Of shellcheck's rules some can't hold here: lists of words are split on purpose (SC2086), EPOCHREALTIME is asked for
-# and may be missing (SC3028), a variable's name comes from the list (SC2163), fields are read to be passed over (SC2034),
-# `A && B || C` where C may follow B (SC2015), and the list is not there yet (SC1091).
+# Of shellcheck's rules some can't hold here: lists of words are split on purpose (SC2086), EPOCHREALTIME may be missing
+# (SC3028), a variable's name comes from the list (SC2163), fields are read to be passed over (SC2034), `A && B || C`
+# where C may follow B (SC2015), and the list is not there yet (SC1091).
 # shellcheck shell=sh disable=SC2086,SC3028,SC2163,SC2034,SC2015,SC1091
 root=${ORCH_ROOT-}
 case $1 in "$root"/*) B=$1 ;; *) B=$root$1 ;; esac

@@ -1,5 +1,5 @@
 # dumpsys battery | thermalservice: the state that lies in /sys, in the services' words; power: whether it is awake;
-# deviceidle [enabled|enable|disable [deep|light|all]]: doze, which is on again after a boot.
+# deviceidle [get|enabled|enable|disable [deep|light|all]]: doze, which is on again after a boot.
 r="${ORCH_ROOT-}"
 b="$r/sys/class/power_supply/battery"
 
@@ -86,6 +86,7 @@ deviceidle() {
         deep=$(doze deep) light=$(doze light)
         case ${2-all},$deep,$light in deep,true,* | light,*,true | all,true,true) echo 1 ;; *) echo 0 ;; esac ;;
     enable) switch_doze 1 enabled ${2-} ;;
+    get) echo ACTIVE ;;
     disable) switch_doze 0 disabled ${2-} ;;
     *) echo "  mLightEnabled=$(doze light)  mDeepEnabled=$(doze deep)"; echo "  mState=ACTIVE mLightState=ACTIVE" ;;
     esac

@@ -27,7 +27,6 @@ QUIET = Vitals(
     running=1,
     screen_on=True,
     doze="ACTIVE",
-    strangers=0,
 )
 PLACED = ProcessFacts(cpuset="/", allowed_cpus=(0, 4), online_cpus=(0, 4), nice=0)
 
@@ -67,7 +66,6 @@ def test_a_quiet_trial_is_valid() -> None:
         ({"running": 6, "load_1m": 5.0}, Reason.BUSY, Standing.SUSPECT),
         ({"screen_on": False}, Reason.SCREEN_CHANGED, Standing.INVALID),
         ({"doze": "IDLE"}, Reason.DOZE_CHANGED, Standing.INVALID),
-        ({"strangers": 1}, Reason.STRANGER, Standing.SUSPECT),
         ({"boot_id": None}, Reason.NO_BOOT_ID, Standing.SUSPECT),
         ({"thermal_status": None, "zones_c": {}}, Reason.NO_HEAT, Standing.SUSPECT),
         ({"battery_c": None}, Reason.NO_BATTERY_TEMPERATURE, Standing.SUSPECT),
