@@ -12,10 +12,10 @@ from tests.orch_cli import Orch
 
 SCENARIO = """\
 name = "hot-soon"
-about = "Half of the speed is lost within seconds of the clock."
+about = "A quarter of the speed is lost within seconds; the thermal status stays at light, so that no gate waits."
 time_scale = 100
 [heat]
-lost = [0.5, 0.5]
+lost = [0.27, 0.27]
 time_constant_s = [100, 100]
 """
 
@@ -30,7 +30,7 @@ def test_trials_on_a_hot_phone_take_longer_and_vitals_tell_why(orch: Orch, model
     assert str(tmp_path / "hot.toml") in orch("virtual", "list").out
     ended = orch(
         "run", models / "mnist.onnx", tmp_path / "one.toml", "--device", f"virtual:pixel-8@{tmp_path / 'hot.toml'}",
-        "--perf-test", sleeping_perf_test(tmp_path / "tool", 0.5), "--rounds", "8", "--iterations", "20", timeout_s=100,
+        "--perf-test", sleeping_perf_test(tmp_path / "tool", 0.5), "--rounds", "6", "--iterations", "20", timeout_s=100,
     )  # fmt: skip
     assert "virtual-pixel-8-hot-soon-1" in ended.out, ended
     assert orch("report", "@last", "--format", "csv").code == 0
@@ -39,10 +39,10 @@ def test_trials_on_a_hot_phone_take_longer_and_vitals_tell_why(orch: Orch, model
     first, last = rows[0], rows[-1]
     took_s = [float(row["ended_uptime_s"]) - float(row["started_uptime_s"]) for row in rows]
     assert took_s[0] >= 0.5
-    assert max(took_s) >= 0.75  # at least a third of the speed has gone by then
-    assert max(float(row["p50_s"]) for row in rows if row["p50_s"]) > 1.4 * 0.000105
-    assert float(last["battery_c_after"]) > float(first["battery_c_before"]) + 3
-    assert float(last["zone_max_c_after"]) > float(first["zone_max_c_before"]) + 8
+    assert max(took_s) >= 0.56  # at least a tenth of the speed has gone by then
+    assert max(float(row["p50_s"]) for row in rows if row["p50_s"]) > 1.1 * 0.000105
+    assert float(last["battery_c_after"]) > float(first["battery_c_before"]) + 2
+    assert float(last["zone_max_c_after"]) > float(first["zone_max_c_before"]) + 6
     assert int(last["freq_max_khz_after"]) < int(first["freq_max_khz_before"])
 
 
