@@ -231,12 +231,14 @@ class Lane:
     def _block(self, order: BlockOrder, placed: list[Placed]) -> Block:
         tasks = tuple(each.task for each in placed)
         timed = any(work.purpose is Purpose.TIME for work in order.works)
+        long = any(work.purpose is Purpose.SUSTAIN for work in order.works)
         return Block(
             block_id=order.block_id,
             epoch=order.epoch,
             tasks=tasks,
             task_profile=self.kit.task_profile,
-            limits=self.kit.limits if timed else None,
+            limits=self.kit.limits if timed or long else None,
+            gate_once=long,
         )
 
     def _nothing_ran(self, order: BlockOrder, failure: Failed) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from orchestrator.report import stats
 from orchestrator.report.checks import REFERENCE_NOTE, CaseCheck
 from orchestrator.report.cold import cold_start
+from orchestrator.report.cores import bound_cores
 from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.numbers import plural, ratio
 from orchestrator.report.prepared import prepared_steps
@@ -137,7 +138,10 @@ def _answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
     beside = _Beside(base_s, [base_s] if base_s is not None else [], first)
     rows += [_row(cell, None, beside, wrong.get(cell.case, "")) for cell in (*refused, *thin, *empty)]
     colds = {cell.case: cold_start(cell.measured.values(), source.first_s.get(cell.case, ())) for cell in own}
-    rows = [replace(row, check=source.checks.get(row.case), cold=colds[row.case]) for row in rows]
+    bound = {cell.case: bound_cores(cell.measured.values()) for cell in own}
+    rows = [
+        replace(row, check=source.checks.get(row.case), cold=colds[row.case], cores=bound[row.case]) for row in rows
+    ]
     facts = source.facts
     return PhoneAnswer(
         phone=source.phone,

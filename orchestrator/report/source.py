@@ -137,6 +137,12 @@ def names(row: Row, key: str) -> tuple[str, ...]:
     return tuple(str(item) for item in value) if isinstance(value, Iterable) else ()
 
 
+def cores(row: Row, key: str) -> tuple[int, ...]:
+    """A cell that holds numbers of cores, sorted."""
+    value = row.get(key)
+    return tuple(sorted(int(item) for item in value)) if isinstance(value, (list, tuple)) else ()
+
+
 def counts(row: Row, key: str) -> tuple[tuple[str, int], ...]:
     """A cell that holds counts by operator, as a mapping or as pairs; a bare total counts under no name."""
     value = row.get(key)

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from orchestrator.report.checks import CaseCheck
 from orchestrator.report.cold import ColdStart
+from orchestrator.report.cores import BoundCores
 from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.prepared import PreparedStep
 from orchestrator.report.stats import Ratio, Verdict
@@ -94,6 +95,8 @@ class SettingRow:
     """What it computes on this phone; None where nobody asked."""
     cold: ColdStart | None = None
     """What it costs before its first answer; None where nothing was measured."""
+    cores: BoundCores | None = None
+    """The cores that it was bound to; None: all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

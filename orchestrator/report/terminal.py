@@ -8,6 +8,7 @@ from rich.cells import cell_len
 
 from orchestrator.report.checks import ERROR_NOTE
 from orchestrator.report.cold_text import cold_headline, cold_lines
+from orchestrator.report.cores import cores_words
 from orchestrator.report.lines import Line, Span, fit, joined, left, line, paragraph, rendered, right, widest, wrap
 from orchestrator.report.nnapi_text import nnapi_lines, nnapi_note
 from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, plural, ratio, span
@@ -256,6 +257,7 @@ def footer_words(phone: PhoneAnswer, model: str) -> str:
         twins = phone.twins
         of = f" of {twins.model}" if twins.model != model else ""
         parts.append(f"twins ({twins.row}, {twins.twin}{of}: same graph) differed by {percent(twins.difference)}")
+    parts += [words] if (words := cores_words([row.cores for row in phone.rows])) else []
     return "; ".join(parts)
 
 
