@@ -62,8 +62,9 @@ class Enough:
         if any(trial.case_id not in decided for trial in trials):
             decided.discard(base or "")
         why = f"± {precision.target:.1%} by the spread of its first {precision.first} rounds"
-        return {
-            trial.trial_id: why
-            for trial in trials
-            if trial.case_id in decided and len(known[trial.case_id]) >= needed[trial.case_id]
-        }
+        found: dict[str, str] = {}
+        for case in decided:
+            left = max(0, needed[case] - len(known[case]))
+            coming = sorted((trial for trial in trials if trial.case_id == case), key=lambda trial: trial.round)
+            found |= {trial.trial_id: why for trial in coming[left:]}
+        return found
