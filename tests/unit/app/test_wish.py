@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.app.wish import Kept, RunOptions, kept_from_text, kept_to_text, wish_of
+from orchestrator.app.wish import Kept, RunOptions, fraction_of, kept_from_text, kept_to_text, seconds_of, wish_of
 from orchestrator.errors import UsageError
 
 PLAN = """
@@ -125,3 +125,38 @@ def test_what_is_kept_of_a_plan_comes_back_as_it_was(kept: Kept) -> None:
 def test_a_text_that_is_not_ours_is_refused(text: str) -> None:
     with pytest.raises((ValueError, KeyError, TypeError)):
         kept_from_text(text)
+
+
+@pytest.mark.parametrize(("text", "share"), [("1%", 0.01), ("0.5 %", 0.005), ("0.02", 0.02), (".1", 0.1)])
+def test_a_precision_is_a_share_in_per_cent_or_as_a_fraction(text: str, share: float) -> None:
+    assert fraction_of(text) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("text", ["", "0", "0%", "1", "100%", "-1%", "1e-3", "nan", "%"])
+def test_what_is_no_share_is_none(text: str) -> None:
+    assert fraction_of(text) is None
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90.0), ("45", 45.0), ("2m", 120.0), ("1h30m", 5400.0)])
+def test_a_budget_is_a_duration(text: str, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0", "0s", "m", "-2m", "2.5m", "2m1h", "2 minutes"])
+def test_what_is_no_duration_is_none(text: str) -> None:
+    assert seconds_of(text) is None
+
+
+def test_what_ends_the_rounds_is_checked_and_rounds_are_planned_as_many_as_may_be_needed(plan: str) -> None:
+    with pytest.raises(UsageError) as told:
+        wish_of(RunOptions(things=(plan,), precision="no", budget="soon", max_rounds=3, reruns=-1))
+    places = [problem.where for problem in told.value.problems]
+    assert places == ["--reruns", "--precision", "--budget", "--max-rounds"]
+    with pytest.raises(UsageError, match="nothing would end the rounds"):
+        wish_of(RunOptions(things=(plan,), max_rounds=9))
+    with pytest.raises(UsageError, match="tell no spread"):
+        wish_of(RunOptions(things=(plan,), rounds=2, precision="1%"))
+    assert wish_of(RunOptions(things=(plan,))).max_rounds == 7
+    assert wish_of(RunOptions(things=(plan,), precision="1%")).max_rounds == 30
+    assert wish_of(RunOptions(things=(plan,), budget="2m", max_rounds=20)).max_rounds == 20
+    assert wish_of(RunOptions(things=(plan,), budget="2m")).max_rounds == 7

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 import sample_run as sample
 
-from android_runner.block import BlockEnding
+from android_runner.block import BlockEnding, GateOutcome, GateWait
+from android_runner.facts import ProcessFacts
 from orchestrator.errors import StoreError
-from orchestrator.outcome import Measured, Skipped, SkipReason
+from orchestrator.outcome import Measured, Skipped, SkipReason, rejected
 from orchestrator.plan.case import Purpose
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.migrations import SCHEMA_VERSION
@@ -100,6 +101,31 @@ def test_measuring_ends_a_trial_in_the_same_stroke(ledger: Ledger) -> None:
     assert (second.state, second.outcome, second.attempt_id) == ("planned", None, None)
     ledger.end_trial(FIRST, Measured(figures=None))
     assert ledger.trials(sample.RUN)[0].outcome == sample.MEASURED
+
+
+def test_a_rejected_attempt_is_kept_and_ends_nothing(ledger: Ledger) -> None:
+    hot = sample.attempt(
+        TRIALS[0], "a1", validity="invalid", validity_reasons=("battery hot: 45 °C",),
+        process=ProcessFacts(cpuset="/foreground", allowed_cpus=(0, 1)),
+        gate=GateWait(waited_s=12, outcome=GateOutcome.FLAT, cause="battery"),
+    )  # fmt: skip
+    assert ledger.record_attempt(hot)
+    assert ledger.trials(sample.RUN)[0].state is TrialState.PLANNED
+    assert ledger.record_attempt(sample.attempt(TRIALS[0], "a2", validity="suspect"))
+    row = ledger.trials(sample.RUN)[0]
+    assert (row.state, row.attempt_id) == (TrialState.MEASURED, "a2")
+    kept = ledger.attempts(sample.RUN)[0]
+    told = (kept.validity, kept.validity_reasons, kept.process, kept.gate)
+    assert told == (hot.validity, hot.validity_reasons, hot.process, hot.gate)
+    assert kept.rejected
+
+
+def test_a_trial_of_which_every_attempt_was_rejected_fails(ledger: Ledger) -> None:
+    ledger.record_attempt(sample.attempt(TRIALS[0], "a1", validity="invalid"))
+    ledger.end_trial(FIRST, rejected(["battery at 45 °C"]))
+    row = ledger.trials(sample.RUN)[0]
+    assert row.state is TrialState.FAILED
+    assert row.attempt_id is None
 
 
 def test_adopting_twice_counts_once(ledger: Ledger) -> None:
