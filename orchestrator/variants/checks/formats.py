@@ -16,8 +16,8 @@ _OPSETS = (
 )  # fmt: skip
 """The newest opset by release. From 1.10 to 1.31 as a session of each release said it when it was given one opset more
 ("Current official support for domain ai.onnx is till opset N"): the packages 1.10.0, 1.11.0, 1.12.1, 1.13.1 and 1.14.0
-of npm's onnxruntime-node, and PyPI's wheels 1.15.1 … 1.27.0, 1.30.0 and 1.31.1. onnxruntime's own table
-(docs/Versioning.md) says 15 for 1.11 and 1.12, which load 16 and 17; 1.8 and 1.9 are taken from it."""
+of npm's onnxruntime-node, and PyPI's wheels 1.15.1 … 1.27.0, 1.30.0 and 1.31.1. onnxruntime's published compatibility
+table says 15 for 1.11 and 1.12, which load 16 and 17; 1.8 and 1.9 are taken from it."""
 _LISTED_BELOW = OrtVersion(1, 32)
 LARGEST_BYTES = 2**31 - 1
 
