@@ -26,25 +26,32 @@ def without_inserted_casts(graph: Graph) -> Graph:
     A Cast of the model's own between two precisions is gone where an inserted one undid it; it is put back, under a
     name of its own.
     """
+    return _undone(graph)[0]
+
+
+def places_without_casts(graph: Graph) -> tuple[int | None, ...]:
+    """For each node of `without_inserted_casts(graph)` its index in `graph.nodes`; None for a Cast that was put back,
+    which NNAPI never takes."""
+    return _undone(graph)[1]
+
+
+def _undone(graph: Graph) -> tuple[Graph, tuple[int | None, ...]]:
+    """The graph as it was before, and where each of its nodes stands now. Names don't tell: nodes need not have any."""
     if not any(node.name.startswith(PREFIX) for node in graph.nodes):
-        return graph
+        return graph, tuple(range(len(graph.nodes)))
     values = {name: value for name, value in graph.values.items() if not name.startswith(PREFIX)}
     for name, value in graph.values.items():
         if name.startswith(PREFIX):
             plain = name.removeprefix(PREFIX)
             values.setdefault(plain, Value(plain, _FLOAT16, value.dims, value.constant))
     nodes: list[Node] = []
-    for node in graph.nodes:
+    places: list[int | None] = []
+    for place, node in enumerate(graph.nodes):
         if not node.name.startswith(PREFIX):
-            nodes += _of_one_precision(_plain(node), values, graph.opset)
-    return replace(graph, nodes=tuple(nodes), values=values)
-
-
-def places_without_casts(graph: Graph) -> tuple[int | None, ...]:
-    """For each node of `without_inserted_casts(graph)` its index in `graph.nodes`; None for a Cast that was put back,
-    which NNAPI never takes."""
-    at = {node.name: place for place, node in enumerate(graph.nodes)}
-    return tuple(at.get(node.name) for node in without_inserted_casts(graph).nodes)
+            *put_back, itself = _of_one_precision(_plain(node), values, graph.opset)
+            nodes += [*put_back, itself]
+            places += [*(None for _ in put_back), place]
+    return replace(graph, nodes=tuple(nodes), values=values), tuple(places)
 
 
 def _plain(node: Node) -> Node:
