@@ -1,86 +1,99 @@
-"""The real `orch` as a fork of a process that has its modules loaded: many short processes to kill, in little time.
+"""The real `orch` as a fork of a process that has its modules loaded: a command costs what it does, not its imports.
 
-with ForkedOrch(home) as forked:
-    forked.start("run", model, "--prepare")
-    forked.send(signal.SIGKILL)
-    code = forked.wait()
+`Orch.start` starts a Python of its own, as people do; what is asked hundreds of times goes this way.
 """
 
 from __future__ import annotations
 
+import atexit
+import gc
+import importlib
 import json
 import os
+import select
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TextIO
 
-from tests.orch_cli import ROOT
-
+ROOT = Path(__file__).parent.parent
 _MODULES = (
     "orchestrator.cli.main", "orchestrator.cli.run", "orchestrator.cli.live", "orchestrator.cli.devices",
-    "orchestrator.cli.answer", "orchestrator.app.preparing", "orchestrator.app.listing", "orchestrator.farm.lane",
-    "orchestrator.report.devices", "orchestrator.report.terminal", "android_runner.verdict",
-    "android_runner.virtual.lifecycle", "pandas", "sqlalchemy.dialects.sqlite", "adbutils",
+    "orchestrator.cli.answer", "orchestrator.cli.model", "orchestrator.cli.reports", "orchestrator.cli.virtual",
+    "orchestrator.app.preparing", "orchestrator.app.planning", "orchestrator.app.listing", "orchestrator.farm.lane",
+    "orchestrator.report.devices", "orchestrator.report.terminal", "orchestrator.report.markdown",
+    "android_runner.verdict", "android_runner.trace", "android_runner.virtual.lifecycle", "onnx", "pandas",
+    "sqlalchemy.dialects.sqlite", "adbutils",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    """A command that was started; its streams go to files."""
+
+    pid: int
+    _answers: socket.socket
+    _pidfd: int | None
+
+    def send(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self._pidfd is not None:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, number)
+
+    def wait(self, timeout_s: float | None = None) -> int:
+        """Its exit code; minus the signal that ended it. Raises TimeoutError; it runs on then."""
+        self._answers.settimeout(timeout_s)
+        code = int(_line(self._answers))
+        self._answers.close()
+        if self._pidfd is not None:
+            os.close(self._pidfd)
+        return code
+
+
+def fork_orch(words: Sequence[str], *, env: Mapping[str, str], cwd: Path, out: Path, err: Path) -> Forked:
+    """Start a command; stdin is empty."""
+    answers = socket.socket(socket.AF_UNIX)
+    answers.connect(_server())
+    order = {"argv": list(words), "env": dict(env), "cwd": str(cwd), "out": str(out), "err": str(err)}
+    answers.sendall(json.dumps(order).encode() + b"\n")
+    pid = int(_line(answers))
+    pidfd = None
+    with suppress(ProcessLookupError):  # it has ended by now
+        pidfd = os.pidfd_open(pid)
+    return Forked(pid, answers, pidfd)
 
 
 class ForkedOrch:
     """One command at a time over one home; stderr and stdout of the last lie in `log`."""
 
     def __init__(self, home: Path) -> None:
-        self.home = home
-        self._pidfd: int | None = None
         self.log = home.parent / f"{home.name}.log"
-        env = {**os.environ, "ORCH_HOME": str(home), "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-        self._server = subprocess.Popen(
-            [sys.executable, "-m", "tests.forked_orch"],
-            env=env, cwd=home.parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-
-    def __enter__(self) -> ForkedOrch:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self._stdin.close()
-        self._server.wait(timeout=20)
-        self._stdout.close()
-
-    @property
-    def _stdin(self) -> TextIO:
-        assert self._server.stdin is not None
-        return self._server.stdin
-
-    @property
-    def _stdout(self) -> TextIO:
-        assert self._server.stdout is not None
-        return self._server.stdout
+        self._cwd = home.parent
+        self._env = {**os.environ, "ORCH_HOME": str(home), "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+        self._command: Forked | None = None
 
     def start(self, *words: str | Path) -> None:
         """Start a command."""
         self.log.write_text("")
-        self._stdin.write(json.dumps({"log": str(self.log), "argv": [str(one) for one in words]}) + "\n")
-        self._stdin.flush()
-        pid = int(self._stdout.readline())
-        with suppress(ProcessLookupError):  # it has ended by now
-            self._pidfd = os.pidfd_open(pid)
+        self._command = fork_orch(list(map(str, words)), env=self._env, cwd=self._cwd, out=self.log, err=self.log)
 
     def send(self, number: int) -> None:
         """Send a signal to the command that was started last, unless it has ended."""
-        if self._pidfd is not None:
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._pidfd, number)
+        assert self._command is not None
+        self._command.send(number)
 
     def wait(self) -> int:
         """The exit code of the command that was started last; minus the signal that ended it."""
-        code = int(self._stdout.readline())
-        if self._pidfd is not None:
-            os.close(self._pidfd)
-            self._pidfd = None
-        return code
+        assert self._command is not None
+        return self._command.wait()
 
     def __call__(self, *words: str | Path) -> tuple[int, str]:
         """Run a command to its end: exit code, and what it printed."""
@@ -97,35 +110,95 @@ class ForkedOrch:
         return False
 
 
-def _serve() -> None:
-    import importlib
+@cache
+def _server() -> str:
+    """The address of this process's own server, which ends with this process."""
+    path = os.path.join(tempfile.mkdtemp(prefix="orch-forks-"), "socket")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.forked_orch", path],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    atexit.register(_end, process)
+    return path
 
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with process:  # closes its streams, which ends it, and waits
+        pass
+
+
+def _line(answers: socket.socket) -> bytes:
+    line = b""
+    while not line.endswith(b"\n"):
+        piece = answers.recv(1)  # no more than this line: the next one is for who asks then
+        if not piece:
+            raise AssertionError("the server of forks is gone")
+        line += piece
+    return line
+
+
+def _serve(path: str) -> None:
     for name in _MODULES:
         importlib.import_module(name)
-    for line in sys.stdin:
-        order = json.loads(line)
-        pid = os.fork()
-        if pid == 0:
-            _be_orch(order["log"], order["argv"])
-        print(pid, flush=True)
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        os.write(1, b"ready\n")
+        while True:
+            ready, _, _ = select.select([0, listener], [], [])
+            if 0 in ready:
+                break
+            answers, _ = listener.accept()
+            if os.fork() == 0:
+                listener.close()
+                _attend(answers)
+            answers.close()
+    os.unlink(path)
+    os.rmdir(os.path.dirname(path))
+
+
+def _attend(answers: socket.socket) -> None:
+    """Be the parent of one command: tell its pid, then how it ended."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    with answers.makefile("rb") as orders:
+        order = json.loads(orders.readline())
+    pid = os.fork()
+    if pid == 0:
+        answers.close()
+        _be_orch(order)
+    with suppress(OSError):  # who asked may be gone
+        answers.sendall(b"%d\n" % pid)
         _, status = os.waitpid(pid, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+        answers.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+    os._exit(0)
 
 
-def _be_orch(log: str, argv: list[str]) -> None:
+def _be_orch(order: Mapping[str, object]) -> None:
     from orchestrator.cli.main import main
 
+    env, argv = order["env"], order["argv"]
+    assert isinstance(env, dict)
+    assert isinstance(argv, list)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    target = os.open(log, os.O_WRONLY | os.O_APPEND)
-    for descriptor in (1, 2):
-        os.dup2(target, descriptor)
+    os.environ.clear()
+    os.environ.update(env)
+    os.chdir(str(order["cwd"]))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for descriptor, name in ((1, "out"), (2, "err")):
+        os.dup2(os.open(str(order[name]), os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
     sys.argv = ["orch", *argv]
     code = 70
     try:
         main()
+        code = 0
     except SystemExit as ended:
-        code = ended.code if isinstance(ended.code, int) else 1
+        code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -133,4 +206,4 @@ def _be_orch(log: str, argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    _serve()
+    _serve(sys.argv[1])

@@ -1,15 +1,20 @@
-"""The real `orch`, run as a process over a home of its own."""
+"""The real `orch`, run as a process over a home of its own.
+
+`start` starts it as people do; a call runs it to its end, as a fork that has its modules loaded.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tests.forked_orch import ROOT, fork_orch
 
 
 def cpu_plan(folder: Path) -> Path:
@@ -67,15 +72,19 @@ class Orch:
         )
 
     def __call__(self, *words: str | Path, timeout_s: float = 180.0) -> Ended:
-        """Run a command to its end."""
-        process = self.start(*words)
-        try:
-            out, err = process.communicate(timeout=timeout_s)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            out, err = process.communicate()
-            raise AssertionError(f"orch {' '.join(map(str, words))} took over {timeout_s} s\n{out}\n{err}") from None
-        return Ended(process.returncode, out, err)
+        """Run a command to its end, in a fork of a process that has its modules loaded."""
+        argv = list(map(str, words))
+        with tempfile.TemporaryDirectory(prefix="orch-said-") as folder:
+            out, err = Path(folder, "out"), Path(folder, "err")
+            command = fork_orch(argv, env=self.env, cwd=self.home.parent, out=out, err=err)
+            try:
+                code = command.wait(timeout_s)
+            except TimeoutError:
+                command.send(signal.SIGKILL)
+                command.wait()
+                said = f"{out.read_text()}\n{err.read_text()}"
+                raise AssertionError(f"orch {' '.join(argv)} took over {timeout_s} s\n{said}") from None
+            return Ended(code, out.read_text(), err.read_text())
 
     def counts(self, run: str = "@last") -> dict[str, int]:
         """A run's planned, measured, failed, skipped."""

@@ -6,6 +6,7 @@ import hashlib
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -302,8 +303,17 @@ def test_reading_goes_on_after_the_phone_was_away(lent: Lent) -> None:
     assert lent.device.stat([lent.folder / "f"], deadline=soon())[0]
 
 
+def wait_until(true: Callable[[], bool]) -> None:
+    """Wait for what was ordered to have happened: on a busy computer it takes a while."""
+    until = time.monotonic() + 20.0
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
 def test_an_unplugged_phone_is_lost_for_every_call(lent: Lent, scratch: Path) -> None:
     lent.faults(FaultPlan(unplugged=True))
+    wait_until(lambda: lent.device.serial not in [seen.serial for seen in attached(lent.device.server) if seen.usable])
     path = lent.folder / "f"
     calls = [
         lambda: lent.device.shell("true", deadline=Deadline.after(5)),

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.plan.load import parse_plan
-from tests.orch_cli import ROOT, Orch
+from tests.forked_orch import ROOT
+from tests.orch_cli import Orch
 
 pytestmark = pytest.mark.xdist_group("readme")  # one home with one run for all
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -85,8 +85,7 @@ def started(mnist: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[B
     plan.write_text('rounds = 1\niterations = 2\n[[matrix]]\nrecipe = ["all"]\n')
     tool = sleeping_perf_test(folder, 0.02)
     words = ("run", mnist, plan, "--device", "virtual:pixel-6-rooted", "--perf-test", tool, "--prepare")
-    with ForkedOrch(orch.home) as forked:
-        yield Bench(forked, orch.home / "virtual" / "phones" / PHONE / "root", words)
+    yield Bench(ForkedOrch(orch.home), orch.home / "virtual" / "phones" / PHONE / "root", words)
     orch.end()
 
 
