@@ -79,6 +79,7 @@ def _lane(
     waiting: queue.SimpleQueue[str],
     done: queue.SimpleQueue[tuple[str, str | None]],
 ) -> None:
+    worker.await_ready()  # one that is up already may have done all the jobs by then
     while True:
         try:
             job_id = waiting.get_nowait()
@@ -96,6 +97,7 @@ class _Worker:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._stopped = False
+        self._ready = False
         self._words = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the worker
 
     def start(self) -> None:
@@ -103,9 +105,17 @@ class _Worker:
         with contextlib.suppress(OSError):
             self._pipes()
 
+    def await_ready(self) -> None:
+        """Start the process, and wait until it says that it takes jobs; what goes wrong is told of by the first job."""
+        with contextlib.suppress(OSError, ValueError):
+            _, answers = self._pipes()
+            if not self._ready:
+                self._ready = bool(answers.readline())
+
     def ask(self, job: Job) -> str | None:
         """Have one job done: None, or why it was not. A worker that dies over it is the reason."""
         try:
+            self.await_ready()
             jobs, answers = self._pipes()
             jobs.write(json.dumps(job) + "\n")
             jobs.flush()
@@ -122,7 +132,7 @@ class _Worker:
             if self._stopped:
                 raise OSError("stopped")
             if self._process is None:
-                self._process = _start(self._words)
+                self._process, self._ready = _start(self._words), False
                 if self._idle:
                     _only_when_idle(self._process.pid)
             stdin, stdout = self._process.stdin, self._process.stdout

@@ -1,5 +1,7 @@
 """A process that builds, describes and compares variants: one JSON job a line on stdin, one JSON answer on stdout.
 
+It says `{}` once when it takes jobs.
+
 A process of its own because onnxruntime may crash or be killed over one model, which must cost that variant only; it
 serves many jobs, since its imports take longer than most builds.
 """
@@ -30,6 +32,8 @@ def main() -> None:
     import onnx  # noqa: F401, PLC0415 - every job needs both; here they load while the first is being decided
 
     runtime()
+    answers.write("{}\n")  # ready
+    answers.flush()
     serve(sys.stdin, answers)
 
 
