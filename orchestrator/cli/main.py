@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -109,8 +110,13 @@ def root(
         typer.echo(_EXAMPLES, nl=False)
 
 
+_GARBAGE_AFTER = 50_000
+"""Objects made before Python looks for garbage (its own: 700): imports and tables make many, and little garbage."""
+
+
 def main() -> None:
     """Run the command line; the process ends with one of `ExitCode`."""
+    gc.set_threshold(_GARBAGE_AFTER)
     try:
         status = app(prog_name="orch", standalone_mode=False)
     except FarmError as error:
