@@ -75,6 +75,7 @@ class ForkedOrch:
     """One command at a time over one home; stderr and stdout of the last lie in `log`."""
 
     def __init__(self, home: Path) -> None:
+        self.home = home
         self.log = home.parent / f"{home.name}.log"
         self._cwd = home.parent
         self._env = {**os.environ, "ORCH_HOME": str(home), "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
