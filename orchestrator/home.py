@@ -40,6 +40,11 @@ class Home:
         """What runs changed on phones and did not put back yet."""
         return self.root / "undo"
 
+    @property
+    def lab_file(self) -> Path:
+        """What the lab allows, and how its people share phones (`orchestrator.lab`)."""
+        return self.root / "lab.toml"
+
     def run_folder(self, run_id: str) -> Path:
         """A run's reports."""
         return self.root / run_id

@@ -40,6 +40,8 @@ def plain(value: object) -> object:
         return value if math.isfinite(value) else None
     if isinstance(value, str):
         return storable(value)
+    if isinstance(value, datetime):
+        return moment_text(value)
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, Mapping):

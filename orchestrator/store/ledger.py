@@ -19,6 +19,7 @@ from orchestrator.store import run_rows, trial_rows
 from orchestrator.store.codec import from_text, moment_from, moment_text, to_text
 from orchestrator.store.database import Database
 from orchestrator.store.naming import run_name, which_run
+from orchestrator.store.phone_book import PhoneBook
 from orchestrator.store.records import (
     AttemptRecord,
     BlockRecord,
@@ -45,12 +46,14 @@ def _now() -> datetime:
 class Ledger:
     """A home's ledger. Threads may share one, and processes the file; each method is one transaction.
 
-    Every method raises StoreError when the database can't be read or written, and that only for reasons outside the
-    program; calls that make no sense (an unknown trial, a second end) raise ValueError.
+    `phones` is the lab's registry of phones. Every method raises StoreError when the database can't be read or written,
+    and that only for reasons outside the program; calls that make no sense (an unknown trial, a second end) raise
+    ValueError.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.phones = PhoneBook(database)
 
     @classmethod
     def open(cls, home: Path) -> Ledger:

@@ -85,6 +85,17 @@ _PLACEMENT = ("ALTER TABLE attempt ADD COLUMN process TEXT", "ALTER TABLE attemp
 """How an attempt's process was placed, and how long its phone waited before it."""
 
 
+_PHONES = (
+    """CREATE TABLE phone (
+        phone TEXT NOT NULL PRIMARY KEY, label TEXT NOT NULL, expected BOOLEAN NOT NULL, seen TEXT, seen_at TEXT,
+        hold TEXT, quarantine TEXT, retired TEXT)""",
+    """CREATE TABLE phone_event (
+        phone TEXT NOT NULL, seq INTEGER NOT NULL, at TEXT NOT NULL, kind TEXT NOT NULL, "by" TEXT NOT NULL,
+        detail TEXT NOT NULL, PRIMARY KEY (phone, seq))""",
+)
+"""The registry of a lab's phones."""
+
+
 def _first(connection: sa.Connection) -> None:
     for statement in _FIRST:
         connection.execute(sa.text(statement))
@@ -100,9 +111,14 @@ def _placement(connection: sa.Connection) -> None:
         connection.execute(sa.text(statement))
 
 
+def _phones(connection: sa.Connection) -> None:
+    for statement in _PHONES:
+        connection.execute(sa.text(statement))
+
+
 Migration = Callable[[sa.Connection], None]
 
-MIGRATIONS: Mapping[int, Migration] = {1: _first, 2: _validity, 3: _placement}
+MIGRATIONS: Mapping[int, Migration] = {1: _first, 2: _validity, 3: _placement, 4: _phones}
 
 SCHEMA_VERSION = max(MIGRATIONS)
 """What this program writes; every attempt's row says under which it was written."""

@@ -217,3 +217,29 @@ CAPABILITIES = Table(
     Column("binary_digest", Text, primary_key=True),
     Column("record", Text, nullable=False),
 )
+
+PHONE = Table(
+    "phone",
+    METADATA,
+    Column("phone", Text, primary_key=True),
+    Column("label", Text, nullable=False),
+    Column("expected", Boolean, nullable=False),
+    Column("seen", Text),
+    Column("seen_at", Text),
+    Column("hold", Text),
+    Column("quarantine", Text),
+    Column("retired", Text),
+)
+"""A lab's phones as they stand; the last word holds. Null: not so."""
+
+PHONE_EVENT = Table(
+    "phone_event",
+    METADATA,
+    Column("phone", Text, primary_key=True),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("at", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+)
+"""Append-only: what was ever said of a phone, and by whom."""

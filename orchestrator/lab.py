@@ -1,0 +1,155 @@
+"""Pure: the lab's file, `HOME/lab.toml`: what may be done to phones beyond our folder, and how people share them.
+
+[lab]
+longest_stretch_minutes = 20      # then the next run that waits for a phone has its turn
+[recovery]
+usb_reset = true                  # off unless the file says otherwise
+[phones."R58N30ABCDE"]
+label = "B3"
+recovery.reboot = true            # goes over [recovery]
+
+Every key may be left out; a lab without a file is one whose tables are empty. Each subject is two dataclasses: a table
+of what the file says (None: nothing), and the noun that the program uses, with its defaults.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass as plain_dataclass
+from dataclasses import fields, is_dataclass, replace
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from orchestrator.errors import Problem, UsageError
+
+_STRICT = ConfigDict(extra="forbid", strict=True)
+LABEL_SHAPE = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,19}$"
+"""What a phone may be called by people: fits a column, and needs no quotes."""
+MAX_BYTES = 1 << 20
+"""A lab's file larger than this is none."""
+
+Minutes = Annotated[float, Field(gt=0, le=10_080)]
+AtOnce = Annotated[int, Field(ge=1, le=1000)]
+T = TypeVar("T")
+
+
+@plain_dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """What may be done to a phone that does not answer, beyond waiting and reconnecting it."""
+
+    usb_reset: bool = False
+    reboot: bool = False
+    hub_power: bool = False
+    boot_timeout_minutes: float = 15.0
+
+
+@dataclass(frozen=True, kw_only=True, config=_STRICT)
+class RecoveryTable:
+    """A `[recovery]` table: the keys of `Recovery`; None: not there."""
+
+    usb_reset: bool | None = None
+    reboot: bool | None = None
+    hub_power: bool | None = None
+    boot_timeout_minutes: Minutes | None = None
+
+
+@dataclass(frozen=True, kw_only=True, config=_STRICT)
+class LabTable:
+    """The `[lab]` table. `longest_stretch_minutes` None: a run keeps its phones to its end, and others are refused.
+
+    `push_per_hub`, `push_per_host`: transfers at once below one USB hub, and on this host.
+    """
+
+    longest_stretch_minutes: Minutes | None = None
+    push_per_hub: AtOnce = 2
+    push_per_host: AtOnce = 8
+
+
+@dataclass(frozen=True, kw_only=True, config=_STRICT)
+class PhoneTable:
+    """A `[phones."SERIALNO"]` table; `label` is what people call the phone, its other tables go over the lab's."""
+
+    label: Annotated[str, Field(pattern=LABEL_SHAPE)] | None = None
+    recovery: RecoveryTable = Field(default_factory=RecoveryTable)
+
+
+@dataclass(frozen=True, kw_only=True, config=_STRICT)
+class Lab:
+    """The whole file. Phones by `ro.serialno`."""
+
+    lab: LabTable = Field(default_factory=LabTable)
+    recovery: RecoveryTable = Field(default_factory=RecoveryTable)
+    phones: dict[Annotated[str, Field(min_length=1, max_length=200)], PhoneTable] = Field(default_factory=dict)
+
+    def recovery_of(self, phone: str) -> Recovery:
+        """What may be done to this phone, by its identity."""
+        return over(Recovery(), self.recovery, self._table(phone).recovery)
+
+    def labels(self) -> dict[str, str]:
+        """The labels that the file gives, by phone."""
+        return {phone: table.label for phone, table in self.phones.items() if table.label is not None}
+
+    def _table(self, phone: str) -> PhoneTable:
+        return self.phones.get(phone) or PhoneTable()
+
+
+def over(defaults: T, *tables: object) -> T:
+    """The noun with what the tables say, later ones over earlier ones; both are dataclasses with the same keys."""
+    said: dict[str, Any] = {}
+    for table in tables:
+        assert is_dataclass(table)
+        said |= {one.name: value for one in fields(table) if (value := getattr(table, one.name)) is not None}
+    changed: Any = replace(defaults, **said)  # type: ignore[type-var]
+    result: T = changed
+    return result
+
+
+def parse_lab(text: str, where: str) -> Lab:
+    """The lab that a file's text describes. Raises UsageError with every problem and its path in the file."""
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UsageError(Problem(where, f"is not TOML: {error}", "see docs/lab.md for the form")) from None
+    try:
+        lab = TypeAdapter(Lab).validate_json(json.dumps(data, default=str))
+    except ValidationError as error:
+        raise UsageError(*_problems(error, where)) from None
+    problems = list(_doubled_labels(lab, where))
+    if problems:
+        raise UsageError(*problems)
+    return lab
+
+
+def _problems(error: ValidationError, where: str) -> Iterator[Problem]:
+    for item in error.errors(include_url=False):
+        path = [str(part) for part in item["loc"] if part not in ("[key]",)]
+        place = f"{where}: {'.'.join(path)}"
+        if item["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+            known = _keys_at(path[:-1])
+            near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.4)
+            mend = (f"did you mean {near[0]!r}? " if near else "") + f"known: {', '.join(known)}"
+            yield Problem(place, f"unknown key {path[-1]!r}", mend)
+        else:
+            yield Problem(place, item["msg"], f"got {str(item['input'])[:60]!r}")
+
+
+def _keys_at(path: list[str]) -> list[str]:
+    """The keys that a table at this path may have."""
+    kind: Any = Lab
+    for part in path:
+        inside = get_args(kind)  # of `phones`: by what a phone is called
+        kind = get_type_hints(kind).get(part) if is_dataclass(kind) else inside[-1] if inside else None
+    return [one.name for one in fields(kind)] if is_dataclass(kind) else []
+
+
+def _doubled_labels(lab: Lab, where: str) -> Iterator[Problem]:
+    owner: dict[str, str] = {}
+    for phone, label in lab.labels().items():
+        if label in owner:
+            yield Problem(f"{where}: phones.{phone}.label", f"{label!r} is {owner[label]}'s", "give another label")
+        owner.setdefault(label, phone)
