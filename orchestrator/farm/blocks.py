@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from orchestrator.farm.protocol import Planned, Work
+from orchestrator.measure.interval import SECOND_LOOK
 from orchestrator.plan.case import Purpose
 from orchestrator.plan.length import FEW_ITERATIONS, Calibration, TrialLength, next_calibration
 from orchestrator.plan.series import Series
@@ -70,9 +71,10 @@ class Precision:
     first: int
     cap: int
 
-    def decides(self, trial: Planned) -> bool:
-        """Whether a trial is of the rounds that decide; those of the second step are numbered on."""
-        return (trial.round - 1) % self.cap < self.first
+    def stage(self, trial: Planned) -> int:
+        """0: of the rounds whose spread decides first; 1: of those of a noisy case's second look; 2: after both."""
+        at = (trial.round - 1) % self.cap
+        return (at >= self.first) + (at >= self.first * SECOND_LOOK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +178,7 @@ def _may_join(block: Sequence[Sequence[Planned]], one: Sequence[Planned], lane: 
     room_s = rules.block_s
     if rules.budget_s is not None and one[0].purpose is Purpose.TIME:
         room_s = min(room_s, _left_s(lane, rules.budget_s))
-    if rules.precision is not None and rules.precision.decides(block[-1][0]) and not rules.precision.decides(one[0]):
+    if rules.precision is not None and rules.precision.stage(block[-1][0]) != rules.precision.stage(one[0]):
         return False
     return 0 < (sum(map(len, block)) + len(one)) * lane.trial_s <= room_s
 

@@ -1,7 +1,7 @@
 """Pure: which cases of a run have rounds enough, by the precision that was asked for.
 
-How many rounds a case gets is decided once, by its first ones (`orchestrator.measure.stopping`): looking again and
-again until an interval is narrow enough would make intervals that cover too seldom.
+How many rounds a case gets is decided by its first ones (`orchestrator.measure.stopping`): looking again and again
+until an interval is narrow enough would make intervals that cover too seldom.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class Enough:
         return {name: why for place, trials in timed.items() for name, why in self._of_model(place, trials).items()}
 
     def _of_model(self, place: _Place, trials: list[Planned]) -> dict[str, str]:
+        from orchestrator.measure.interval import stage_of  # noqa: PLC0415
         from orchestrator.measure.stopping import rounds_of_cases  # noqa: PLC0415 - heavy, and only precision needs it
 
         precision, known = self.precision, self._rounds.get(place, {})
@@ -61,10 +62,12 @@ class Enough:
         needed = rounds_of_cases(known, base, precision.target, first=precision.first, cap=precision.cap)
         if any(trial.case_id not in decided for trial in trials):
             decided.discard(base or "")
-        why = f"± {precision.target:.1%} by the spread of its first {precision.first} rounds"
         found: dict[str, str] = {}
         for case in decided:
             left = max(0, needed[case] - len(known[case]))
             coming = sorted((trial for trial in trials if trial.case_id == case), key=lambda trial: trial.round)
+            why = (
+                f"± {precision.target:.1%} by the spread of its first {stage_of(needed[case], precision.first)} rounds"
+            )
             found |= {trial.trial_id: why for trial in coming[left:]}
         return found

@@ -1,8 +1,8 @@
-"""Pure: how many rounds a case is to have, decided once, by the spread of its first ones.
+"""Pure: how many rounds a case is to have, decided by the spread of its first ones.
 
 Looking at the interval after every round and stopping when it is narrow enough makes intervals that cover too seldom.
-Here the first rounds decide the number once and for all (Stein 1945; `orchestrator.measure.interval` has the argument
-and the interval that belongs to it).
+Here the first rounds decide the number once and for all (Stein 1945), those of a noisy case after a second look
+(`orchestrator.measure.interval` has the argument and the interval that belongs to it).
 """
 
 from __future__ import annotations
@@ -10,23 +10,31 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from orchestrator.measure.interval import FIRST_STAGE, MIN_ROUNDS, t_quantile, variance
+from orchestrator.measure.interval import FIRST_STAGE, MIN_ROUNDS, SECOND_LOOK, t_quantile, variance
 
 
 def rounds_needed(logs: Sequence[float], target: float, *, first: int = FIRST_STAGE, cap: int) -> int:
     """How many rounds in all a case is to have, from the logarithms of its valid rounds in the order of their numbers.
 
     `target` is the half-width of the 95 % interval as a fraction (0.01: ± 1 %). The least N with
-    t(first - 1) s0 / √N ≤ log(1 + target), at least `first`, at most `cap`; s0 is the spread of the first `first`
-    values, and nothing that comes later changes the answer. With fewer values it is `first`: there is nothing to
-    decide yet. Raises ValueError for a target that is not above 0, or a `first` below `MIN_ROUNDS`.
+    t(n - 1) s / √N ≤ log(1 + target), at least n, at most `cap`, where s is the spread of the first n values: n is
+    `first`, and `SECOND_LOOK` times as many where those ask for more than that. Nothing that comes later changes the
+    answer. `first` with fewer values: there is nothing to decide yet. `cap` while the second look is due. Raises
+    ValueError for a target that is not above 0, or a `first` below `MIN_ROUNDS`.
     """
     if not 0.0 < target < math.inf or first < MIN_ROUNDS:
         raise ValueError(f"a target above 0 and at least {MIN_ROUNDS} first rounds are needed: {target}, {first}")
     if len(logs) < first or cap <= first:
         return min(first, cap)
-    reach = t_quantile(first - 1) * math.sqrt(variance(logs[:first])) / math.log1p(target)
-    return max(first, cap if reach**2 >= cap else math.ceil(reach**2 - 1e-9))
+    by_first, second = _needed(logs[:first], target, cap), first * SECOND_LOOK
+    if by_first <= second or cap <= second:
+        return by_first
+    return _needed(logs[:second], target, cap) if len(logs) >= second else cap
+
+
+def _needed(stage: Sequence[float], target: float, cap: int) -> int:
+    reach = t_quantile(len(stage) - 1) * math.sqrt(variance(stage)) / math.log1p(target)
+    return max(len(stage), cap if reach**2 >= cap else math.ceil(reach**2 - 1e-9))
 
 
 def rounds_of_cases(

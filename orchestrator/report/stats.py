@@ -4,7 +4,7 @@ The unit is the round, one process. Iterations inside one process are correlated
 iterations of one process say nothing about the next process. Every interval here is of `orchestrator.measure.interval`,
 95 %, two-sided, over the logarithms of the rounds' p50s (or of their ratios), and needs three rounds. Latencies are
 skewed to the right and compared by ratio, which is what the logarithm makes of them. Intervals are not corrected for
-the number of rows. Where a run chose its number of rounds by what it saw, `first` is how many decided it (Stein's two
+the number of rows. Where a run chose its number of rounds by what it saw, `first` is how many decided it (Stein's
 stages); None where the number was fixed (Student's t).
 """
 

@@ -5,17 +5,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.measure.interval import FIRST_STAGE, t_quantile, variance
+from orchestrator.measure.interval import FIRST_STAGE, SECOND_LOOK, t_quantile, variance
 from orchestrator.measure.stopping import fixed_rounds, rounds_needed, rounds_of_cases
 
 LOGS = st.lists(st.floats(-8.0, 2.0), min_size=0, max_size=20)
 
 
 def test_the_number_is_the_one_of_a_hand_calculation():
-    # spread 0.1 over 6 values; t(5) = 2.570582: (2.570582 * 0.1 / log 1.05)² = 27.76
-    logs = [0.1 * x / math.sqrt(1.2) for x in (1, -1, 1, -1, 1, -1)]
-    assert rounds_needed(logs, 0.05, cap=100) == 28
-    assert rounds_needed(logs, 0.05, cap=20) == 20
+    # spread 0.06 over 6 values; t(5) = 2.570582: (2.570582 * 0.06 / log 1.05)² = 9.99
+    logs = [0.06 * x / math.sqrt(1.2) for x in (1, -1, 1, -1, 1, -1)]
+    assert rounds_needed(logs, 0.05, cap=100) == 10
+    assert rounds_needed(logs, 0.05, cap=8) == 8
+
+
+def test_a_noisy_case_is_looked_at_again_after_twice_the_first_rounds():
+    # spread 0.1 over 6 values asks for 27.76, so 12 decide; t(11) = 2.200985: (2.200985 * 0.1 / log 1.05)² = 20.35
+    first = [0.1 * x / math.sqrt(1.2) for x in (1, -1, 1, -1, 1, -1)]
+    second = [0.1 * x / math.sqrt(12 / 11) for x in (1, -1) * 6]
+    assert rounds_needed(first, 0.05, cap=100) == 100, "not decided yet: none may be left out"
+    assert rounds_needed(second, 0.05, cap=100) == 21
+    assert rounds_needed(second, 0.05, cap=20) == 20
+    assert rounds_needed([*first, *[0.0] * 6], 0.05, cap=100) == 12, (
+        "what the second look finds needless is not taken back"
+    )
+    assert rounds_needed(first, 0.05, cap=12) == 12
 
 
 def test_rounds_that_agree_need_no_more_than_the_first():
@@ -34,15 +47,16 @@ def test_what_has_no_meaning_is_refused(target, first):
 def test_later_rounds_never_change_the_number(logs, more, target, cap):
     needed = rounds_needed(logs, target, cap=cap)
     assert min(FIRST_STAGE, cap) <= needed <= cap
-    if len(logs) >= FIRST_STAGE:
+    if len(logs) >= FIRST_STAGE * SECOND_LOOK:
         assert rounds_needed([*logs, *more], target, cap=cap) == needed
 
 
-@given(st.lists(st.floats(-8.0, 2.0), min_size=6, max_size=6), st.floats(0.001, 0.5))
+@given(st.lists(st.floats(-8.0, 2.0), min_size=12, max_size=12), st.floats(0.001, 0.5))
 def test_the_interval_at_that_number_is_as_narrow_as_asked(logs, target):
     needed = rounds_needed(logs, target, cap=10_000_000)
     if needed < 3000:
-        half = t_quantile(5) * math.sqrt(variance(logs)) / math.sqrt(needed)
+        stage = logs if needed >= 12 else logs[:6]
+        half = t_quantile(len(stage) - 1) * math.sqrt(variance(stage)) / math.sqrt(needed)
         assert half <= math.log1p(target) * (1 + 1e-6)
 
 
