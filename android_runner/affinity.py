@@ -57,6 +57,16 @@ def core_list_text(cores: Sequence[int]) -> str:
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
 
 
+def how_many(count: int) -> str:
+    """A number of cores in words: `1 core`, `8 cores`."""
+    return f"{count} core" if count == 1 else f"{count} cores"
+
+
+def core_words(cores: Sequence[int]) -> str:
+    """Which cores, in words: `core 7`, `cores 0-3,6`."""
+    return f"core{'' if len(set(cores)) == 1 else 's'} {core_list_text(cores) or 'none'}"
+
+
 def clusters(max_freq_khz: Sequence[int]) -> tuple[int, ...]:
     """The masks of cores with one highest clock, slowest first. `max_freq_khz` is one entry a core.
 
@@ -81,12 +91,13 @@ def mask_for(word: str, cores: int, max_freq_khz: Sequence[int]) -> int | str:
     if word.startswith("0x"):
         mask = int(word, 16)
         beyond = cores_in(mask & ~everything)
-        return f"{word} names core {core_list_text(beyond)}: this phone has {cores} cores" if beyond else mask
+        return f"{word} names {core_words(beyond)}: this phone has {how_many(cores)}" if beyond else mask
     known = clusters(max_freq_khz[:cores])
     if not known or len(max_freq_khz) < cores:
         return f"{word}: this phone does not tell the highest clock of every core; give a mask such as 0xf0"
     if len(known) == 1:
-        return f"{word}: all {cores} cores of this phone have one highest clock, so this would be all of them"
+        alike = f"all {cores} cores of this phone have one highest clock" if cores > 1 else "this phone has 1 core"
+        return f"{word}: {alike}, so this would be all of them"
     mask = 0
     for one in word.split("+"):
         found = {"big": known[-1:], "mid": known[1:-1], "little": known[:1]}[one]

@@ -52,9 +52,9 @@ def _adds_up(passed_s: float, before: Vitals, after: Vitals) -> bool:
     return math.fabs(passed_s - wanted_s) <= COUNTER_SLACK_S + COUNTER_SLACK * wanted_s
 
 
-def counters_lie(before: Vitals, after: Vitals) -> bool:
-    """Whether some policy's counters don't add up to the time between two snapshots."""
-    both = set(before.residency_s) & set(after.residency_s)
+def counters_lie(before: Vitals, after: Vitals, cpu_mask: int | None = None) -> bool:
+    """Whether the counters of some cluster in question don't add up to the time between two snapshots."""
+    both = set(_policies(before.residency_s, cpu_mask)) & set(after.residency_s)
     return any(not _adds_up(sum(_spent(before, after, policy).values()), before, after) for policy in both)
 
 
@@ -74,9 +74,22 @@ def capped(before_khz: Mapping[int, int], after_khz: Mapping[int, int], cpu_mask
     return 0.0 if fastest is None else 1.0 - after_khz[fastest] / before_khz[fastest]
 
 
-def sampled_loss(before: Vitals, after: Vitals) -> float | None:
-    """How far the highest clock right after the trial is below the highest that is allowed; None when not offered."""
-    if not after.current_freq_khz:
+def sampled_loss(before: Vitals, after: Vitals, cpu_mask: int | None = None) -> float | None:
+    """How far the highest clock right after the trial is below the highest that is allowed; None when not offered.
+
+    With a mask of its clusters alone, where samples can be told apart by cluster or core.
+    """
+    now_khz = _sampled(after, cpu_mask)
+    if not now_khz:
         return None
-    highest = max([*before.limit_khz.values(), *before.current_freq_khz], default=0)
-    return max(0.0, 1.0 - max(after.current_freq_khz) / highest) if highest > 0 else None
+    allowed = [before.limit_khz[policy] for policy in _policies(before.limit_khz, cpu_mask)]
+    highest = max([*allowed, *_sampled(before, cpu_mask)], default=0)
+    return max(0.0, 1.0 - max(now_khz) / highest) if highest > 0 else None
+
+
+def _sampled(vitals: Vitals, cpu_mask: int | None) -> list[int]:
+    """The sampled clocks in question: one a policy where as many policies have a limit, else one a core."""
+    clocks = vitals.current_freq_khz
+    policies = sorted(vitals.limit_khz) if len(vitals.limit_khz) == len(clocks) else range(len(clocks))
+    of_policy = dict(zip(policies, clocks, strict=True))
+    return [of_policy[policy] for policy in _policies(of_policy, cpu_mask)]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from android_runner.affinity import core_words
 from android_runner.facts import ProcessFacts, Vitals
 from android_runner.residency import capped, counters_lie, residency_loss, sampled_loss
 
@@ -142,16 +143,16 @@ def _of_process(process: ProcessFacts | None, cpu_mask: int | None) -> Iterator[
         if not allowed:
             yield _suspect(Reason.NO_AFFINITY, "which cores the process had was not read back")
         elif allowed != asked:
-            yield _invalid(Reason.CPUS_NOT_AS_ASKED, f"cores {_cores(allowed)}, asked for {_cores(asked)}")
+            yield _invalid(Reason.CPUS_NOT_AS_ASKED, f"{_cores(allowed)}, asked for {_cores(asked)}")
     elif process is not None and allowed and process.cpuset not in ("", "/") and set(process.online_cpus) - allowed:
         missing = set(process.online_cpus) - allowed
-        yield _suspect(Reason.CPUS_WITHHELD, f"cores {_cores(missing)} withheld from cpuset {process.cpuset or '?'}")
+        yield _suspect(Reason.CPUS_WITHHELD, f"{_cores(missing)} withheld from cpuset {process.cpuset or '?'}")
     if process is not None and process.nice is not None and process.nice > 0:
         yield _suspect(Reason.DEMOTED, f"ran with nice {process.nice}")
 
 
 def _cores(cores: set[int]) -> str:
-    return ",".join(str(core) for core in sorted(cores)) or "none"
+    return core_words(tuple(cores))
 
 
 # --- rules about the phone ---
@@ -178,9 +179,9 @@ def _clocks(trial: _Trial) -> Iterator[_Finding]:
         if loss > limit:
             yield _invalid(Reason.RESIDENCY_LOST, f"{loss:.0%} of the top clock missing, at most {limit:.0%}")
         return
-    if counters_lie(trial.before, trial.after):
+    if counters_lie(trial.before, trial.after, trial.cpu_mask):
         yield _suspect(Reason.CLOCKS_DOUBTFUL, "time_in_state does not add up to the time that passed")
-    sampled = sampled_loss(trial.before, trial.after)
+    sampled = sampled_loss(trial.before, trial.after, trial.cpu_mask)
     if sampled is None:
         yield _suspect(Reason.NO_CLOCKS, "neither residency nor clocks to judge by")
     elif sampled > limit:

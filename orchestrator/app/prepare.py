@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from android_runner.affinity import how_many
 from android_runner.capabilities import Capabilities
 from android_runner.facts import PhoneFacts
 from android_runner.invocation import can_do
@@ -278,7 +279,9 @@ def _refuse_hopeless_threads(wish: Wish, phones: Sequence[OnPhone]) -> None:
     most = max((phone.facts.cores for phone in phones), default=0)
     problems = [
         Problem(
-            f"matrix[{index}].threads", f"{count} threads: no chosen phone has more than {most} cores", "ask for fewer"
+            f"matrix[{index}].threads",
+            f"{count} threads: no chosen phone has more than {how_many(most)}",
+            "ask for fewer",
         )
         for index, axes in enumerate(wish.plan.matrix)
         for count in [*axes.threads, *axes.inter_op_threads]

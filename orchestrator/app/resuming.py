@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from android_runner.phone.listing import script_digest
 from orchestrator.app.binary import Tool, kept_tool
 from orchestrator.app.custom_ops import still_there
 from orchestrator.app.phones import Phone, claim, real_phones, start_virtual
+from orchestrator.app.scratch import scratch_in
 from orchestrator.app.site import Site, able_phones, farm_for, kits_for, open_ids, script_unit
 from orchestrator.app.verifying import kept_checks
 from orchestrator.app.wish import Kept, kept_from_text
@@ -66,8 +65,8 @@ def resume(run_id: str, site: Site) -> Resumed:
     phones = able_phones(found, tool, site, keep=[unit.digest for unit in in_use])
     kits = kits_for(materials, kept, phones, site)
     ledger.set_run_state(run_id, RunState.RUNNING)
-    scratch = Path(tempfile.mkdtemp(prefix=".collect-", dir=site.home.root))
-    adopted = adopt_orphans(ledger, blocks, kits, EvidenceStore(site.home.root), scratch, site.clock)
+    with scratch_in(site.home) as scratch:
+        adopted = adopt_orphans(ledger, blocks, kits, EvidenceStore(site.home.root), scratch, site.clock)
     ledger.reopen(again)
     left = open_ids(ledger, run_id)
     missing = {record.phone for record in contents.phones} - set(kits)

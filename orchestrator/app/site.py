@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -21,6 +21,7 @@ from orchestrator.app.limiting import limits_of
 from orchestrator.app.phones import Phone
 from orchestrator.app.prepare import unreadable
 from orchestrator.app.rules import planned_of, rules_of
+from orchestrator.app.scratch import make_scratch
 from orchestrator.app.wish import Kept, Wish
 from orchestrator.digest import digest_of
 from orchestrator.errors import NoUsableDevice, Problem, UsageError
@@ -223,7 +224,7 @@ def farm_for(
     )
     farm = Farm(run_id, state, site.ledger, site.watcher, site.clock)
     evidence = EvidenceStore(site.home.root)
-    scratch = Path(tempfile.mkdtemp(prefix=".collect-", dir=site.home.root))
+    scratch = make_scratch(site.home)
     for phone, _ in phones:
         lane = Lane(kits[phone.label], evidence, scratch, farm.post, site.clock)
         farm.add_lane(lane, epoch=_epoch(phone, site.ledger), boot_id=_boot_id(phone))
@@ -257,7 +258,7 @@ def carry_on(farm: Farm, site: Site) -> Tally:
         for trial_id in open_ids(site.ledger, run_id):
             site.ledger.end_trial(trial_id, Skipped(reason=SkipReason.INTERRUPTED))
     site.ledger.set_run_state(run_id, RunState.INTERRUPTED if farm.tally.interrupted else RunState.FINISHED)
-    for folder in site.home.root.glob(".collect-*"):
-        if not any(folder.iterdir()):
-            folder.rmdir()
+    if not farm.left:
+        for folder in {lane.scratch.parent for lane in farm.lanes.values()}:
+            shutil.rmtree(folder, ignore_errors=True)
     return farm.tally

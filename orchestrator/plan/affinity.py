@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from android_runner.affinity import core_list_text, cores_in, mask_for, mask_text
+from android_runner.affinity import core_words, cores_in, mask_for, mask_text
 from android_runner.facts import PhoneFacts
 from android_runner.settings import SessionSettings
 from orchestrator.plan.cells import Cell
@@ -42,10 +42,9 @@ def on_cores(cell: Cell, facts: PhoneFacts, there: frozenset[int] | None = None)
     if TASKSET not in facts.tools:
         return f"@{cell.affinity}: this phone has no {TASKSET}, so nothing can be kept on some of its cores"
     if there is not None and (missing := set(cores_in(mask)) - there):
-        claimed = core_list_text(tuple(missing))
-        return (
-            f"@{cell.affinity} is {mask_text(mask)} here: a virtual phone's core {claimed} is none of this computer's"
-        )
+        claimed = core_words(tuple(missing))
+        are = "is" if len(missing) == 1 else "are"
+        return f"@{cell.affinity} is {mask_text(mask)} here: a virtual phone's {claimed} {are} none of this computer's"
     settings = _fitted(cell.settings, count)
     if isinstance(settings, str):
         return f"{settings}: @{cell.affinity} has {count} here ({mask_text(mask)})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from android_runner.affinity import how_many
 from android_runner.facts import PhoneFacts
 from android_runner.ort import ExecutionProvider, ModelFormat, OptimizationLevel, OptimizationStyle, TargetPlatform
 from android_runner.settings import SessionSettings
@@ -166,7 +167,7 @@ def pointless(cell: Cell, facts: PhoneFacts) -> str | None:
     s = cell.settings
     for what, count in (("intra-op", s.intra_op_threads), ("inter-op", s.inter_op_threads)):
         if count is not None and count > facts.cores:
-            return f"{count} {what} threads: this phone has {facts.cores} cores"
+            return f"{count} {what} threads: this phone has {how_many(facts.cores)}"
     if s.provider is ExecutionProvider.NNAPI and (reason := gate(s.nnapi_flags, facts.api_level)) is not None:
         return reason
     if s.provider is ExecutionProvider.NNAPI and (step := _for_the_cpu(cell.recipe)) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from android_runner.affinity import core_list_text, cores_in
+from android_runner.affinity import core_list_text, core_words, cores_in
 from orchestrator.report.numbers import plural
 from orchestrator.report.source import Row, cores, text
 
@@ -24,7 +24,7 @@ class BoundCores:
     @property
     def words(self) -> str:
         """`@big: cores 4-7, read back of 6 of 6 processes`."""
-        said = f"@{self.asked}: cores {core_list_text(cores_in(int(self.mask, 16)))}"
+        said = f"@{self.asked}: {core_words(cores_in(int(self.mask, 16)))}"
         said += f", read back of {self.as_asked} of {plural(self.n, 'process', 'processes')}"
         return f"{said}; others had {', '.join(self.others)}" if self.others else said
 

@@ -180,7 +180,7 @@ class RunRows:
 
     def attempt(self, attempt: AttemptRecord, *, counted: bool) -> Cells:
         """A row of `attempts`."""
-        phone = self._phones.get(attempt.phone)
+        phone, case = self._phones.get(attempt.phone), self._cases.get(attempt.case_id)
         figures = attempt.outcome.figures if isinstance(attempt.outcome, Measured) else None
         return {
             **self._named(attempt.phone, attempt.case_id),
@@ -201,7 +201,7 @@ class RunRows:
             "orch_version": self.run.orch_version,
             "block": attempt.block_id,
             "command": shlex.join(attempt.argv),
-            **validity_cells(attempt),
+            **validity_cells(attempt, None if case is None else case.cpu_mask),
         }
 
     def _of_case(self, case_id: str) -> Cells:

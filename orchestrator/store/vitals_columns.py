@@ -33,7 +33,9 @@ AROUND: Columns = {
 VALIDITY: Columns = {
     "validity": _C("", "what the vitals around it say: valid, suspect, invalid (never counts); missing: nobody judged"),
     "validity_reasons": _C("", "why it is not valid, the graver first: reason and figures", "list"),
-    "residency_loss": _C("", "share of the top clock missing meanwhile, 0 to 1; missing: not offered", "float"),
+    "residency_loss": _C(
+        "", "share of the top clock of its cores missing meanwhile, 0 to 1; missing: not offered", "float"
+    ),
     "gate_waited_s": _C("s", "what the phone waited before it to be fit; missing: not at all", "int"),
     "gate_outcome": _C("", "how that wait ended: ready, flat (it would not get cooler), timeout"),
     "gate_cause": _C("", "what was waited for last: battery, zone, level, load, status"),

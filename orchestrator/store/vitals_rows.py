@@ -34,16 +34,23 @@ def vitals_cells(when: str, vitals: Vitals | None) -> dict[str, object]:
     return {f"{name}_{when}": value for name, value in cells.items()}
 
 
-def validity_cells(attempt: AttemptRecord) -> dict[str, object]:
-    """What its vitals say of an attempt, how its process was placed, how long the phone waited before it."""
+def validity_cells(attempt: AttemptRecord, cpu_mask: int | None) -> dict[str, object]:
+    """What its vitals say of an attempt, how its process was placed, how long the phone waited before it.
+
+    `cpu_mask` are the cores that its case is bound to: what other clusters did is not its residency. None: all.
+    """
     before, after, gate = attempt.before, attempt.after, attempt.gate
     placed = {} if attempt.process is None else asdict(attempt.process)
     return {
         "validity": attempt.validity or None,
         "validity_reasons": attempt.validity_reasons if attempt.validity else None,
-        "residency_loss": residency_loss(before, after) if before is not None and after is not None else None,
+        "residency_loss": _loss(before, after, cpu_mask),
         "gate_waited_s": None if gate is None else gate.waited_s,
         "gate_outcome": None if gate is None else gate.outcome.value,
         "gate_cause": None if gate is None else gate.cause,
         **{name: value or (0 if name == "nice" and value == 0 else None) for name, value in placed.items()},
     }
+
+
+def _loss(before: Vitals | None, after: Vitals | None, cpu_mask: int | None) -> float | None:
+    return None if before is None or after is None else residency_loss(before, after, cpu_mask)

@@ -190,3 +190,12 @@ def test_any_pair_of_snapshots_gets_a_verdict_that_fits_its_reasons(a: Vitals, b
     assert (given_.standing is Standing.VALID) == (given_.reasons == ())
     loss = residency_loss(a, b, mask)
     assert loss is None or 0.0 <= loss <= 1.0
+
+
+def test_with_a_mask_only_its_samples_count() -> None:
+    before = replace(QUIET, residency_s={}, current_freq_khz=(1_000_000, 2_000_000))
+    after = replace(later(), residency_s={}, current_freq_khz=(500_000, 2_000_000))
+    little = judge_validity(before, after, replace(PLACED, allowed_cpus=(0,)), Limits(), cpu_mask=1)
+    assert little.reasons == (Reason.CLOCKS_LOW,)
+    assert "50%" in little.details[0]
+    assert verdict(before, after).standing is Standing.VALID, "the big cluster is at its top clock"

@@ -125,7 +125,7 @@ def test_a_virtual_phone_s_cores_are_this_computer_s_or_none() -> None:
     cells = [Cell(ALL, PLAIN, affinity="little"), Cell(ALL, PLAIN, affinity="big")]
     found = expand(cells, [(model(), "inputs")], target, variant)
     assert [case.cpu_mask for case in found.cases] == [0b11]
-    assert found.dropped[0].reason == "@big is 0xc here: a virtual phone's core 2-3 is none of this computer's"
+    assert found.dropped[0].reason == "@big is 0xc here: a virtual phone's cores 2-3 are none of this computer's"
 
 
 def test_the_same_word_on_two_phones_is_two_cases_of_one_name() -> None:
