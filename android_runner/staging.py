@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from android_runner.batches import COMMAND_BYTES, batches
@@ -69,22 +70,32 @@ def stage(
     deadline: Deadline,
     verify: bool = False,
     keep: Collection[str] = (),
+    turn: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> StagedReport:
     """See that all units stand verified on the phone.
 
     `verify` hashes on the phone whatever the receipts say: for after an unclean end, and when the user asks. Units in
-    `keep` (digests) are never evicted; those of `units` aren't either. Raises `PhoneFull`, `PhoneRefused`,
+    `keep` (digests) are never evicted; those of `units` aren't either. Each group of files is pushed inside a `turn`:
+    who shares a cable may wait there. Raises `PhoneFull`, `PhoneRefused`,
     `TransferCorrupt` (also when a source is not what its sha256 says; nothing of it then stands under its name),
     `LinkError`, and OSError for unreadable sources.
     """
-    return _Staging(device, units, deadline, frozenset(keep)).run(verify=verify)
+    return _Staging(device, units, deadline, frozenset(keep), turn).run(verify=verify)
 
 
 class _Staging:
     """One call of `stage`."""
 
-    def __init__(self, device: Device, units: Sequence[StageUnit], deadline: Deadline, keep: frozenset[str]) -> None:
+    def __init__(
+        self,
+        device: Device,
+        units: Sequence[StageUnit],
+        deadline: Deadline,
+        keep: frozenset[str],
+        turn: Callable[[], AbstractContextManager[None]],
+    ) -> None:
         self.device = device
+        self.turn = turn
         self.units = list({unit.digest: unit for unit in units}.values())
         self.deadline = deadline
         self.keep = keep | {unit.digest for unit in self.units}
@@ -161,13 +172,17 @@ class _Staging:
 
     def _push(self, items: Sequence[PushItem]) -> list[PushedFile]:
         try:
-            return self.device.push(items, deadline=self.deadline)
+            return self._push_in_turn(items)
         except PhoneFull:
             wanted = sum(
                 len(one.source) if isinstance(one.source, bytes) else one.source.stat().st_size for one in items
             )
             if not self._evict(wanted):
                 raise
+            return self._push_in_turn(items)
+
+    def _push_in_turn(self, items: Sequence[PushItem]) -> list[PushedFile]:
+        with self.turn():
             return self.device.push(items, deadline=self.deadline)
 
     def _make_room(self, wanted_bytes: int) -> None:

@@ -22,10 +22,8 @@ from android_runner.host.adb_checks import AdbFacts, AdbProgram, KeyFile
 from android_runner.host.host_checks import Room
 from android_runner.host.kernel_log import MAX_LOG_BYTES, UsbTrouble, usb_troubles
 from android_runner.host.processes import listeners, listening_on, processes
-from android_runner.host.usb_tree import UsbTree
+from android_runner.host.usb_tree import THIS, UsbTree
 
-THIS = Path("/")
-"""The root of this computer's files; another is a copy of some computer's."""
 ANSWER_S = 10.0
 _RULES = ("etc/udev/rules.d", "run/udev/rules.d", "usr/lib/udev/rules.d", "lib/udev/rules.d")
 _MAX_PROGRAMS = 16

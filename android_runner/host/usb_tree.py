@@ -14,6 +14,8 @@ from pathlib import Path
 from android_runner.facts import cleaned
 from android_runner.host.usb_path import device_at_port, hub_above, is_root, one_half
 
+THIS = Path("/")
+"""The root of this computer's files; another is a copy of some computer's."""
 DEVICES = Path("sys/bus/usb/devices")
 MAX_FILE_BYTES = 4096
 _HUB_CLASS = 0x09

@@ -16,7 +16,6 @@ from android_runner.host.adb_checks import AdbFacts, adb_findings
 from android_runner.host.finding import HostFinding, Level
 from android_runner.host.host_checks import HostFacts, host_findings
 from android_runner.host.looking import (
-    THIS,
     denied_phones,
     has_udev_rules,
     kernel_troubles,
@@ -27,7 +26,7 @@ from android_runner.host.looking import (
 from android_runner.host.phone_checks import PhoneAsked, ask_settings, phone_findings
 from android_runner.host.usb_checks import UsbFacts, usb_findings
 from android_runner.host.usb_path import path_of
-from android_runner.host.usb_tree import read_usb_tree
+from android_runner.host.usb_tree import THIS, read_usb_tree
 from orchestrator.app.phones import PROBE_DEADLINE_S, Phone, look
 from orchestrator.errors import UsageError
 from orchestrator.home import home_at

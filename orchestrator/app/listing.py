@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from android_runner.host.usb_path import place_words
 from orchestrator.app.phones import Phone, real_phones, virtual_phones
 from orchestrator.farm.lock import PhoneLock
 from orchestrator.home import Home
@@ -28,7 +29,7 @@ def _row(phone: Phone) -> DeviceRow:
         usable=facts is not None and holder is None,
         battery_c=vitals.battery_c if vitals is not None else None,
         battery_percent=vitals.battery_level if vitals is not None else None,
-        where=phone.seen.where,
+        where=place_words(phone.seen.where),
         mend=phone.mend,
         virtual=facts.virtual if facts is not None else False,
         confinement=facts.confinement if facts is not None else "",

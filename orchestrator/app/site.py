@@ -17,6 +17,7 @@ from android_runner.phone.listing import script_digest, script_source
 from android_runner.staging import StageFile, StageUnit, stage, staged_dir
 from orchestrator.app.binary import Tool, dialect_of, given_tool, stand_in
 from orchestrator.app.custom_ops import custom_ops
+from orchestrator.app.hubs import Hubs
 from orchestrator.app.limiting import limits_of
 from orchestrator.app.phones import Phone
 from orchestrator.app.prepare import unreadable
@@ -55,6 +56,7 @@ class Site:
     slots: int = 0
     verify_staged: bool = False
     clock: Clock = field(default_factory=SystemClock)
+    hubs: Hubs = field(default_factory=Hubs)
 
 
 def check_on_host(wish: Wish, home: Home, ahead: Ahead | None = None) -> Tool | None:
@@ -115,21 +117,21 @@ def script_unit() -> StageUnit:
     )
 
 
-def capabilities_of(phone: Phone, tool: Tool, ledger: Ledger, keep: Collection[str] = ()) -> Capabilities:
+def capabilities_of(phone: Phone, tool: Tool, site: Site, keep: Collection[str] = ()) -> Capabilities:
     """What the tool can do on a phone: from the ledger, else asked there once.
 
     `keep`: digests of staged units that must not make room for it. Raises RunnerError: the phone can't take the tool,
     or can't execute it.
     """
-    known = ledger.capabilities(phone.label, tool.unit.digest)
+    known = site.ledger.capabilities(phone.label, tool.unit.digest)
     if known is not None:
         return Capabilities.from_json(known)
     device = phone.source()
     deadline = Deadline.after(PROBE_S)
-    stage(device, [tool.unit], deadline=deadline, keep=keep)
+    stage(device, [tool.unit], deadline=deadline, keep=keep, turn=site.hubs.turn_of(phone))
     folder = staged_dir(tool.unit.digest)
     found = probe(device, folder / BINARY_NAME, folder, deadline=deadline).with_ort_version(tool.ort_version)
-    ledger.save_capabilities(phone.label, tool.unit.digest, found.to_json())
+    site.ledger.save_capabilities(phone.label, tool.unit.digest, found.to_json())
     return found
 
 
@@ -151,7 +153,7 @@ def able_phones(
         if refusal is not None:
             return BinaryUnusable(refusal)
         try:
-            return capabilities_of(phone, tool, site.ledger, keep)
+            return capabilities_of(phone, tool, site, keep)
         except RunnerError as error:
             return error
 
@@ -194,6 +196,7 @@ def kits_for(
             verify_staged=site.verify_staged,
             tuned=bool(prepared.get(phone.facts.identity, {}).get("tuned")),
             limits=limits_of(phone.facts, kept.limits),
+            turn=site.hubs.turn_of(phone),
         )
         for phone, capabilities in phones
         if phone.facts is not None

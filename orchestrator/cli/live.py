@@ -14,6 +14,8 @@ from orchestrator.app.beginning import Ready, begin, name_and_claim, prepared
 from orchestrator.app.comparing import Comparing
 from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.estimate import estimate
+from orchestrator.app.hubs import hubs_for
+from orchestrator.app.lab_file import read_lab
 from orchestrator.app.phones import chosen_phones
 from orchestrator.app.prepare import OnPhone, expand_all
 from orchestrator.app.preparing import preparing
@@ -74,7 +76,7 @@ def go(  # noqa: PLR0913 - the options of one command
     try:
         site = Site(
             home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots,
-            verify_staged=verify_staged,
+            verify_staged=verify_staged, hubs=hubs_for(read_lab(home).lab),
         )  # fmt: skip
         named = name_and_claim(wish, phones, site)
         able = able_phones(phones, tool, site)
@@ -92,7 +94,10 @@ def go_on(run: str, home: Home, *, adb_port: int, slots: int, strict: bool, all_
     progress = Progress()
     ledger = Ledger.open(home.root)
     try:
-        site = Site(home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots)
+        site = Site(
+            home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots,
+            hubs=hubs_for(read_lab(home).lab),
+        )  # fmt: skip
         run_id = ledger.find_run(run) if run else _newest_unfinished(ledger)
         drive(home, run_id)
         found = resume(run_id, site)

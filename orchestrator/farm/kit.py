@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from android_runner.assignment import LOG_TAG
@@ -68,6 +69,8 @@ class LaneKit:
     """Android's task profile that processes are started with; empty: none."""
     limits: Limits = field(default_factory=Limits)
     """What the phone must be like for an attempt to count."""
+    turn: Callable[[], AbstractContextManager[None]] = nullcontext
+    """What a push to the phone waits for: who shares its cable takes turns."""
 
 
 def has_custom_ops(binary: StageUnit) -> bool:

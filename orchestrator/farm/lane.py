@@ -145,9 +145,8 @@ class Lane:
         folder = self.scratch / order.block_id
         if not order.adopted:
             units = [kit.materials.script, kit.materials.binary, *units_for(order.works, kit.materials)]
-            report = stage(
-                device, units, deadline=Deadline.after(STAGE_DEADLINE_S, self.clock), verify=kit.verify_staged
-            )
+            deadline = Deadline.after(STAGE_DEADLINE_S, self.clock)
+            report = stage(device, units, deadline=deadline, verify=kit.verify_staged, turn=kit.turn)
             self.post(Staged(kit.phone, report.pushed_bytes))
             take_lease(device, order.epoch, deadline=Deadline.after(START_DEADLINE_S, self.clock))
             if not self._swept:
@@ -186,7 +185,8 @@ class Lane:
             # What fails here fails again, and is reported, when the block that needs it is given.
             try:
                 device = self.kit.source()
-                report = stage(device, units, deadline=Deadline.after(STAGE_DEADLINE_S, self.clock), keep=in_use)
+                deadline = Deadline.after(STAGE_DEADLINE_S, self.clock)
+                report = stage(device, units, deadline=deadline, keep=in_use, turn=self.kit.turn)
             except RunnerError:
                 return
             self.post(Staged(self.kit.phone, report.pushed_bytes))

@@ -1,0 +1,38 @@
+"""The hubs of this host in a run: where phones hang, and whose turn it is to take files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from android_runner.host.usb_path import path_of
+from android_runner.host.usb_tree import THIS, UsbTree, read_usb_tree
+from orchestrator.app.phones import Phone
+from orchestrator.farm.turns import PushTurns
+from orchestrator.lab import LabTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hubs:
+    """The USB as it was when the run began, and the turns of all its phones."""
+
+    tree: UsbTree = field(default_factory=UsbTree)
+    turns: PushTurns = field(default_factory=lambda: PushTurns(LabTable().push_per_hub, LabTable().push_per_host))
+
+    def hub_of(self, phone: Phone) -> str:
+        """The hub that a phone hangs on; empty where it hangs on none of this host."""
+        return self.tree.hub_of(path_of(phone.seen.where))
+
+    def turn_of(self, phone: Phone) -> Callable[[], AbstractContextManager[None]]:
+        """What a push to this phone waits for. A virtual phone shares no cable and waits for nothing."""
+        if phone.facts is not None and phone.facts.virtual:
+            return nullcontext
+        return partial(self.turns.turn, self.hub_of(phone))
+
+
+def hubs_for(lab: LabTable, root: Path = THIS) -> Hubs:
+    """The hubs below `root`, with the lab's limits."""
+    return Hubs(tree=read_usb_tree(root), turns=PushTurns(lab.push_per_hub, lab.push_per_host))
