@@ -17,6 +17,7 @@ class SkipReason(StrEnum):
     DEADLINE = "deadline"
     INTERRUPTED = "interrupted"
     PHONE_LOST = "phone lost"
+    HELD = "held"
 
 
 PRINTED_STEP_S = 1e-3

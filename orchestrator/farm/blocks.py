@@ -29,7 +29,8 @@ class Lane:
     `decided`: it is known where the second step pays, and what does not has ended. `last_round`: the highest round of
     which something was handed out, -1 before the first. `reruns_left`: how often it may still try again what was
     rejected. `at_s`: seconds from the run's start to its last block's end. `mute`: no canary lives here.
-    `mean_s`: by case what an iteration took when it was first measured, in seconds.
+    `mean_s`: by case what an iteration took when it was first measured, in seconds. `taken`: why nothing more begins
+    here, in words; empty as long as it may.
     """
 
     phone: str
@@ -47,6 +48,7 @@ class Lane:
     at_s: float = 0.0
     mute: bool = False
     mean_s: dict[str, float] = field(default_factory=dict)
+    taken: str = ""
 
     @property
     def in_first_step(self) -> bool:

@@ -63,6 +63,15 @@ class PhoneGone:
 
 
 @dataclass(frozen=True, slots=True)
+class PhoneTaken:
+    """Somebody takes a phone out of the run (held, in quarantine, retired): a trial on it is finished, no further one
+    begins. `why` in words."""
+
+    phone: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class WorkEnded:
     """One process ended and its attempt is stored. `calibration` is there when it calibrated well."""
 
@@ -94,7 +103,7 @@ class StopAsked:
     kill: bool = False
 
 
-Event = PhoneUp | PhoneGone | BlockEnded | StopAsked
+Event = PhoneUp | PhoneGone | PhoneTaken | BlockEnded | StopAsked
 
 # --- commands ---------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from orchestrator.farm.protocol import (
     Finish,
     FixIterations,
     PhoneGone,
+    PhoneTaken,
     PhoneUp,
     Planned,
     RunBlock,
@@ -80,6 +81,9 @@ class FarmState:
                 self._phone_up(self.lanes[phone], commands)
             case PhoneGone(phone):
                 self._phone_gone(self.lanes[phone], commands)
+            case PhoneTaken(phone, why):
+                self.lanes[phone].taken = why
+                self._wind_down(self.lanes[phone], False, commands)
             case BlockEnded():
                 self._block_ended(event, commands)
             case StopAsked(kill):
@@ -107,10 +111,14 @@ class FarmState:
     def _stop(self, kill: bool, commands: list[Command]) -> None:
         self.stopping = True
         for lane in self.lanes.values():
-            if lane.running:
-                commands.append(StopPhone(lane.phone, kill))
-            else:
-                self._skip_waiting(lane, SkipReason.INTERRUPTED, commands)
+            self._wind_down(lane, kill, commands)
+
+    def _wind_down(self, lane: Lane, kill: bool, commands: list[Command]) -> None:
+        """Nothing more begins on a phone, for all phones' sake (`stopping`) or its own (`taken`)."""
+        if lane.running:
+            commands.append(StopPhone(lane.phone, kill))
+        else:
+            self._skip_waiting(lane, SkipReason.HELD if lane.taken else SkipReason.INTERRUPTED, commands)
 
     def _block_ended(self, event: BlockEnded, commands: list[Command]) -> None:
         lane = self.lanes[event.phone]
@@ -195,8 +203,8 @@ class FarmState:
             self._end(trial, outcome, commands)
 
     def _feed(self, lane: Lane, commands: list[Command]) -> None:
-        if self.stopping:
-            self._skip_waiting(lane, SkipReason.INTERRUPTED, commands)
+        if self.stopping or lane.taken:
+            self._wind_down(lane, False, commands)
         if lane.state is not LaneState.IDLE or not lane.waiting:
             return
         self._decide(lane, commands)
@@ -231,24 +239,21 @@ class FarmState:
     def _leave_out(self, lane: Lane, commands: list[Command]) -> None:
         """End the timed trials that precision does not need any more, or that the budget has no room for."""
         if needless := self.enough.needless(lane.waiting):
-            waiting, lane.waiting = lane.waiting, []
+            waiting, lane.waiting = lane.waiting, [one for one in lane.waiting if one.trial_id not in needless]
             for trial in waiting:
                 if why := needless.get(trial.trial_id):
                     self._end(trial, Skipped(reason=SkipReason.RESOLVED_EARLY, message=why), commands)
-                else:
-                    lane.waiting.append(trial)
         if lane.waiting and over_budget(lane, self.rules):
-            waiting, lane.waiting = lane.waiting, []
+            waiting, lane.waiting = lane.waiting, [one for one in lane.waiting if one.purpose is not Purpose.TIME]
             for trial in waiting:
                 if trial.purpose is Purpose.TIME:
                     self._end(trial, Skipped(reason=SkipReason.BUDGET), commands)
-                else:
-                    lane.waiting.append(trial)
 
     def _skip_waiting(self, lane: Lane, reason: SkipReason, commands: list[Command]) -> None:
         waiting, lane.waiting = lane.waiting, []
+        message = lane.taken if reason is SkipReason.HELD else ""
         for trial in waiting:
-            self._end(trial, Skipped(reason=reason), commands)
+            self._end(trial, Skipped(reason=reason, message=message), commands)
 
     def _end(self, trial: Planned, outcome: Outcome, commands: list[Command]) -> None:
         assert trial.trial_id not in self.ended, f"{trial.trial_id} ends twice"
