@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchestrator.report.checks import ERROR_NOTE as CHECK_NOTE
-from orchestrator.report.markdown_parts import code_block, escaped, paragraph, table
-from orchestrator.report.markdown_sections import cold_section, nnapi_section, sustained_section
-from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, ratio, size, span
+from orchestrator.report.markdown_parts import blocks, code_block, escaped, paragraph, table
+from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, ratio
 from orchestrator.report.prepared import preparation_words
+from orchestrator.report.sections import (
+    cold_section,
+    dropped_section,
+    nnapi_section,
+    provenance_section,
+    sustained_section,
+    variants_section,
+)
 from orchestrator.report.sentence import how_sure
 from orchestrator.report.stats import Sureness
 from orchestrator.report.summary import ModelSummary, PhoneAnswer, RunSummary, SettingRow
@@ -21,7 +28,6 @@ from orchestrator.report.terminal import (
     setting_name,
 )
 from orchestrator.report.trust_text import shell_notes, trust_words
-from orchestrator.report.variants_text import changes, error_words, format_version, nodes, verdict_words
 
 METHOD = (
     "p50 is the median of the rounds' p50s, p90 the median of their p90s; a round is one process. Percentiles inside a "
@@ -29,11 +35,6 @@ METHOD = (
     "half-width of Student's t over the logarithms of the rounds' p50s. Ratios are paired by round; where fewer than 3 "
     "rounds are common, they are Welch's, unpaired. A rank is shared where the ratio's interval does not separate two "
     "rows; fewer than 3 valid rounds have no rank. Intervals are not corrected for the number of rows."
-)
-
-ERROR_NOTE = (
-    "Error: the largest difference from the source's outputs on the run's inputs, as part of the output's largest "
-    "value, computed on the host's CPU; where arithmetic is in half precision or 8 bits, the least cosine."
 )
 
 
@@ -65,10 +66,8 @@ def _model(summary: RunSummary, model: ModelSummary) -> list[str]:
         lines += [f"**{VIRTUAL_NOTE}**", "", *_answers(virtual)]
     for phone in model.phones:
         lines += _phone(phone, model.model)
-    lines += _variants(model)
-    if model.dropped:
-        lines += ["### Dropped beforehand", "", "These were no trials.", ""]
-        lines += table(("setting", "reason", "phones"), [(d.row, d.reason, ", ".join(d.phones)) for d in model.dropped])
+    for title, parts in (("Variants", variants_section(model)), ("Dropped beforehand", dropped_section(model))):
+        lines += [f"### {title}", "", *blocks(parts)] if parts else []
     return lines
 
 
@@ -120,12 +119,8 @@ def _phone(phone: PhoneAnswer, model: str) -> list[str]:
     lines += table(heads, rows, numbers=(2, 3, 4, 5, 6, 7, 8, 9))
     for words in (footer_words(phone, model), *trust_words(phone), CHECK_NOTE if checked else ""):
         lines += [paragraph(words), ""] if words else []
-    return (
-        lines
-        + cold_section(phone)
-        + sustained_section(phone.sustained)
-        + (nnapi_section(phone.nnapi) if phone.nnapi else [])
-    )
+    nnapi = nnapi_section(phone.nnapi) if phone.nnapi else []
+    return lines + blocks([*cold_section(phone), *sustained_section(phone.sustained), *nnapi])
 
 
 def _computes(row: SettingRow) -> str:
@@ -156,50 +151,8 @@ def _cells(row: SettingRow, phone: PhoneAnswer, decimals: int) -> tuple[str, ...
     )
 
 
-def _variants(model: ModelSummary) -> list[str]:
-    if not model.variants:
-        return []
-    rows = [
-        (
-            variant.recipe,
-            nodes(variant),
-            size(variant.size_bytes),
-            format_version(variant),
-            variant.converter_version or NOTHING,
-            ", ".join(variant.twins) or NOTHING,
-            error_words(variant),
-            verdict_words(variant) or "not told yet",
-            ", ".join(changes(variant.nodes_before, variant.nodes_after)) or "none",
-        )
-        for variant in model.variants
-    ]
-    heads = (
-        "variant", "operators before → after", "size", "format", "converter", "twin of", "error", "beside its source",
-        "changed operators",
-    )  # fmt: skip
-    return ["### Variants", "", *table(heads, rows, numbers=(1, 2, 6)), ERROR_NOTE, ""]
-
-
 def _provenance(summary: RunSummary, repeat_command: str) -> list[str]:
-    head = summary.head
-    rows = [
-        ("run", head.run),
-        ("started", head.created_at.isoformat(sep=" ") if head.created_at else ""),
-        ("took", span(head.duration_s)),
-        ("state", head.state),
-        ("plan", f"{head.plan_name} {head.plan_digest}".strip()),
-        ("seed", "" if head.seed is None else str(head.seed)),
-        ("rounds", str(head.rounds)),
-        ("binary", f"{head.binary_name} {head.binary_digest}".strip()),
-        ("ORT version of the binary", head.ort_version or "not told by it"),
-        ("converter version", ", ".join(head.converter_versions) or NOTHING),
-        ("phone script", head.script_digest),
-        ("orch", head.orch_version),
-        ("host, user", f"{head.host}, {head.user}".strip(", ")),
-        ("note", head.note),
-        ("tags", ", ".join(head.tags)),
-    ]
-    lines = ["## Where this comes from", "", *table(("what", "value"), [row for row in rows if row[1]])]
+    lines = ["## Where this comes from", "", *blocks(provenance_section(summary.head))]
     if repeat_command:
         lines += ["## How to repeat", "", *code_block(repeat_command), ""]
     return lines[:-1] if lines[-1] == "" else lines

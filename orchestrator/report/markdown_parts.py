@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from orchestrator.report.blocks import Block, Words
 from orchestrator.report.lines import shown
 
 
@@ -32,3 +33,15 @@ def code_block(text: str) -> list[str]:
     longest = max((len(run) for part in clean for run in re.findall("`+", part)), default=0)
     fence = "`" * max(3, longest + 1)
     return [f"{fence}sh", *clean, fence]
+
+
+def blocks(parts: Sequence[Block]) -> list[str]:
+    """Paragraphs and tables, a blank line after each."""
+    lines: list[str] = []
+    for part in parts:
+        lines += (
+            [paragraph(part.text), ""]
+            if isinstance(part, Words)
+            else table(part.heads, part.rows, numbers=part.numbers)
+        )
+    return lines
