@@ -32,6 +32,8 @@ FLOOR = (33, 0, 3)
 """First release without CVE-2022-20128 (pull traversal) and CVE-2022-3168 (device opens host sockets)."""
 PINNED = {"ADB_LIBUSB": "0", "ADB_MDNS": "0", "ADB_REJECT_KILL_SERVER": "1"}
 """libusb loses phones (default up to 36.0.1), mDNS connects uninvited, a foreign `kill-server` ends all work."""
+OURS = "ORCH_ADB_SERVER"
+"""The mark in the environment of a server that this program started: only such a one may be ended by it."""
 _MISLEADING = ("ADB_SERVER_SOCKET", "ANDROID_ADB_SERVER_ADDRESS", "ANDROID_ADB_SERVER_PORT", "ANDROID_SERIAL")
 _MAX_BLOCK_BYTES = 0xFFFF
 START_S = 20.0
@@ -200,7 +202,7 @@ def version_of(output: bytes) -> tuple[int, ...]:
 def server_environment(environ: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
     """The environment of a server that we start: the caller's without what would lead adb elsewhere, pinned."""
     kept = {key: value for key, value in environ.items() if key not in _MISLEADING}
-    return {**kept, **PINNED, **extra}
+    return {**kept, **PINNED, OURS: "1", **extra}
 
 
 def ensure_server(server: AdbServer, deadline: Deadline, *, extra_env: Mapping[str, str] | None = None) -> bool:

@@ -52,6 +52,8 @@ class HostProcess:
     sockets: frozenset[int] = field(default_factory=frozenset)
     usb_nodes: tuple[str, ...] = ()
     max_files: int | None = None
+    start_ticks: int | None = None
+    """When it started, by the kernel's clock: a pid may be given to another process, a pid with its start may not."""
 
     @property
     def owner(self) -> str:
@@ -120,6 +122,7 @@ def _process(folder: Path, pid: int) -> HostProcess | None:
     sockets, nodes = _open_files(folder / "fd")
     limit = re.search(r"^Max open files\s+(\d+)", _text(folder / "limits"), re.M)
     return HostProcess(
+        start_ticks=_start_ticks(folder),
         pid=pid,
         name=cleaned(name),
         command=tuple(_text(folder / "cmdline").split("\0")[:-1]),
@@ -129,6 +132,24 @@ def _process(folder: Path, pid: int) -> HostProcess | None:
         usb_nodes=nodes,
         max_files=int(limit[1]) if limit else None,
     )
+
+
+def process_of(pid: int, root: Path) -> HostProcess | None:
+    """The process that has this pid now; None where none lives."""
+    found = _process(root / "proc" / str(pid), pid)
+    return found if found is not None and found.start_ticks is not None else None
+
+
+def lives(process: HostProcess, root: Path) -> bool:
+    """Whether that very process still runs; a zombie does not."""
+    return process.start_ticks is not None and _start_ticks(root / "proc" / str(process.pid)) == process.start_ticks
+
+
+def _start_ticks(folder: Path) -> int | None:
+    """Field 22 of stat, behind a name that may hold anything."""
+    words = _text(folder / "stat").rpartition(")")[2].split()
+    alive = len(words) > 19 and words[0] not in ("Z", "X") and words[19].isdigit()
+    return int(words[19]) if alive else None
 
 
 def _open_files(folder: Path) -> tuple[frozenset[int], tuple[str, ...]]:

@@ -43,6 +43,7 @@ def server_env(places: Places, port: int) -> dict[str, str]:
         "ADB_USB": "0",
         "ADB_REJECT_KILL_SERVER": "1",
         "ADB_BURST_MODE": "1",
+        "ORCH_ADB_SERVER": "1",
     }
 
 
