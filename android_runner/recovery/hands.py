@@ -8,7 +8,7 @@ from android_runner.adb.discovery import ADDRESS_SHAPE, connect, disconnect
 from android_runner.deadline import Deadline
 from android_runner.errors import LinkError, RunnerError
 from android_runner.recovery.answer import Expected
-from android_runner.recovery.keeper import Keeper
+from android_runner.recovery.keeper import CONNECT_S, Keeper
 from android_runner.recovery.looking import look
 from android_runner.recovery.rungs import Means, Rung, Seen, Sighting
 from android_runner.recovery.usb import RungFailed, UsbHost
@@ -30,13 +30,21 @@ class PhoneHands:
         return ADDRESS_SHAPE.fullmatch(self.serial) is not None
 
     def look(self, deadline: Deadline) -> Sighting:
-        """What is to be seen now; a server that has died is started again first."""
+        """What is to be seen now. A server that has died is started again first; a network phone that the server does
+        not know is connected: nobody else would."""
         with suppress(LinkError):
             self.keeper.look_after()
-        seen = look(self.keeper.server, self.serial, self.expected, self.usb, deadline)
+        seen = self._look(deadline)
+        if seen.seen is Seen.GONE and self.over_network:
+            with suppress(LinkError):
+                connect(self.keeper.server, self.serial, deadline.clip(CONNECT_S))
+                seen = self._look(deadline)
         if seen.seen is Seen.SERVER_SILENT:
             return Sighting(Seen.SERVER_SILENT, f"{seen.words}; it is {self.keeper.whose()}")
         return seen
+
+    def _look(self, deadline: Deadline) -> Sighting:
+        return look(self.keeper.server, self.serial, self.expected, self.usb, deadline)
 
     def means(self, seen: Seen) -> Means:
         """What this host could do now."""
