@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from orchestrator.errors import NoUsableDevice, Problem, UsageError
 from orchestrator.farm.kit import BINARY_NAME, SCRIPT_NAME, LaneKit, Materials
 from orchestrator.farm.lane import Lane
 from orchestrator.farm.loop import Farm, Tally, Watcher
+from orchestrator.farm.messages import HubLost
 from orchestrator.farm.state import FarmState
 from orchestrator.home import Home
 from orchestrator.outcome import Measured, Skipped, SkipReason
@@ -231,6 +233,7 @@ def farm_for(
     for phone, _ in phones:
         lane = Lane(kits[phone.label], evidence, scratch, farm.post, site.clock)
         farm.add_lane(lane, epoch=_epoch(phone, site.ledger), boot_id=_boot_id(phone))
+    farm.watches = site.hubs.watches([one for one, _ in phones], lambda lost: farm.post(HubLost(lost)), site.clock)
     return farm
 
 
@@ -256,7 +259,10 @@ def _epoch(phone: Phone, ledger: Ledger) -> int:
 def carry_on(farm: Farm, site: Site) -> Tally:
     """Run a farm to its end, write the run's state down, and give what it tallied."""
     run_id = farm.run_id
-    farm.run()
+    with ExitStack() as watching:
+        for watch in farm.watches:
+            watching.enter_context(watch)
+        farm.run()
     if farm.left:
         for trial_id in open_ids(site.ledger, run_id):
             site.ledger.end_trial(trial_id, Skipped(reason=SkipReason.INTERRUPTED))

@@ -91,6 +91,10 @@ class Progress:
         self._say(f"{shown(phone)} is lost: {shown(why)}")
         self._changed()
 
+    def hub_lost(self, words: str) -> None:
+        """A hub lost several phones at once."""
+        self._say(shown(words))
+
     def idle(self) -> None:
         """Nothing was heard for a while."""
         self._changed()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from typing import Protocol
@@ -12,7 +13,7 @@ from orchestrator.digest import digest_of
 from orchestrator.errors import ExitCode
 from orchestrator.farm.kit import task_id
 from orchestrator.farm.lane import Lane
-from orchestrator.farm.messages import BlockOrder, BlockOutcome, LaneBroken, Report, Staged, TrialSeen
+from orchestrator.farm.messages import BlockOrder, BlockOutcome, HubLost, LaneBroken, Report, Staged, TrialSeen
 from orchestrator.farm.protocol import (
     Command,
     EndTrial,
@@ -67,6 +68,10 @@ class Watcher(Protocol):
         """A phone is given up."""
         ...
 
+    def hub_lost(self, words: str) -> None:
+        """A hub lost several phones at once."""
+        ...
+
     def idle(self) -> None:
         """Nothing was heard for `IDLE_S`."""
         ...
@@ -104,6 +109,8 @@ class Farm:
         self.boot_ids: dict[str, str] = {}
         self.tally = Tally()
         self.left = False
+        self.watches: Sequence[AbstractContextManager[object]] = ()
+        """What watches this host while the run lasts, and reports to `post`."""
         self._reports: SimpleQueue[Report | StopAsked | None] = SimpleQueue()
         self._blocks = 0
         self._begun_s = 0.0
@@ -169,6 +176,8 @@ class Farm:
                 self.lanes[report.event.phone].stored(report.block_id)
                 self.watcher.block_stored(report)
                 self._feed(replace(report.event, at_s=self.clock.monotonic_s() - self._begun_s))
+            case HubLost(incident):
+                self.watcher.hub_lost(incident.words())
             case PhoneGone(phone, why):
                 self.watcher.phone_gone(phone, why)
                 self._feed(report)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from android_runner.block import Block
 from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneUp, Work
+from orchestrator.farm.siblings import HubIncident
 from orchestrator.store.records import AttemptRecord
 
 
@@ -61,4 +62,11 @@ class LaneBroken:
     error: BaseException
 
 
-Report = BlockOutcome | Staged | TrialSeen | LaneBroken | PhoneUp | PhoneGone
+@dataclass(frozen=True, slots=True)
+class HubLost:
+    """A hub lost several phones at once, or one more: an incident of the hub, none of theirs."""
+
+    incident: HubIncident
+
+
+Report = HubLost | BlockOutcome | Staged | TrialSeen | LaneBroken | PhoneUp | PhoneGone
