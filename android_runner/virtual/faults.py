@@ -1,6 +1,8 @@
-"""What a virtual phone does wrong on purpose: a plan in `phones/<serialno>/faults.json`, looked at on every OPEN.
+"""What a virtual phone does wrong on purpose: a plan in `phones/<serialno>/faults.json`, looked at on every operation.
 
-No file, no faults. Keys are those of `FaultPlan`; a file that is no plan is left out and named in the daemon's log.
+No file, no faults. Keys are those of `FaultPlan`; a file that is no plan is left out and named in the daemon's log. A
+plan holds as long as its file lies there. What comes and goes by itself is a schedule (`fault_schedule`), whose faults
+are such plans, too, and deeds of the phone.
 """
 
 from __future__ import annotations
@@ -23,6 +25,16 @@ class ConnectFault(StrEnum):
 
     UNAUTHORIZED = "unauthorized"
     OFFLINE = "offline"
+    SILENT = "silent"
+
+
+class BannerState(StrEnum):
+    """What a phone says it has booted into, where that is not Android (`adb_connection_state` of AOSP's adb.h)."""
+
+    RECOVERY = "recovery"
+    SIDELOAD = "sideload"
+    RESCUE = "rescue"
+    BOOTLOADER = "bootloader"
 
 
 class DropKind(StrEnum):
@@ -38,6 +50,7 @@ class ShellExit(StrEnum):
 
     MISSING = "missing"
     WRONG = "wrong"
+    LOST = "255"
 
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)
@@ -57,6 +70,16 @@ class FaultPlan:
     `extra_names`: names that LIST adds, as they are. `stat_size_bytes`: the size STAT claims for every regular file.
     `recv_size_bytes`: RECV sends so many bytes, cut or padded with zeros. `endless_output`: every shell command
     prints for ever. `unplugged`: the phone takes no connection and drops the one it has.
+
+    Of any operation (a shell command, a request to the file service): `hang` gives no answer for ever, `closed` ends
+    its stream at once, `bad_magic` sends a packet that breaks the protocol. `cut_after_bytes` drops the transport and
+    `stall_after_bytes` says nothing more, once so many bytes have passed from its beginning on. `drip_bytes_s` bounds
+    what leaves per second.
+
+    Of files: `push_refused` answers every push with that text, `push_corrupt` flips a bit of what is pushed,
+    `push_short_bytes` cuts so many bytes off its end, and both are answered with OKAY. `clock_ahead_s` is added to
+    times of files. Of a shell's output: `noise` puts hostile bytes around it, `output_bytes` cuts it, with its true
+    exit code.
     """
 
     connect: ConnectFault | None = None
@@ -68,6 +91,28 @@ class FaultPlan:
     endless_output: bool = False
     shell_exit: ShellExit | None = None
     unplugged: bool = False
+    banner: BannerState | None = None
+    hang: bool = False
+    closed: bool = False
+    bad_magic: bool = False
+    cut_after_bytes: int | None = None
+    stall_after_bytes: int | None = None
+    drip_bytes_s: int | None = None
+    push_refused: str = ""
+    push_corrupt: bool = False
+    push_short_bytes: int = 0
+    clock_ahead_s: int = 0
+    noise: bool = False
+    output_bytes: int | None = None
+
+    def over(self, below: FaultPlan) -> FaultPlan:
+        """Both at once; where both say something, this one."""
+        said = {
+            field.name: value
+            for field in dataclasses.fields(self)
+            if (value := getattr(self, field.name)) != getattr(NO_FAULTS, field.name)
+        }
+        return dataclasses.replace(below, **said) if said else below
 
 
 NO_FAULTS = FaultPlan()

@@ -36,8 +36,8 @@ class Host(Protocol):
         """`ro.product.name=…;ro.product.model=…;ro.product.device=…`."""
         ...
 
-    def fault_plan(self) -> FaultPlan:
-        """The faults that hold now."""
+    def connecting(self) -> FaultPlan:
+        """A host says CNXN: what goes wrong with that."""
         ...
 
     def start_service(self, name: str, stream: Stream, link: Link) -> bool:
@@ -67,6 +67,8 @@ class Link(asyncio.Protocol):
         self._missing = 0
         self._token = b""
         self._authenticated = False
+        self._refuses_key = False
+        self._state = "device"
         self._streams: dict[int, Stream] = {}
         self._last_id = 0
         self._drain = asyncio.Event()
@@ -115,6 +117,11 @@ class Link(asyncio.Protocol):
     def busy(self) -> bool:
         """Whether a stream is open."""
         return bool(self._streams)
+
+    @property
+    def is_in(self) -> bool:
+        """Whether it is a transport: connected and authenticated."""
+        return self._authenticated and self._transport is not None
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Hand bytes to the socket, if there still is one."""
@@ -210,10 +217,15 @@ class Link(asyncio.Protocol):
 
     def _connect(self, banner: bytes) -> None:
         self._authenticated = False
-        fault = self._host.fault_plan().connect
-        if fault is ConnectFault.OFFLINE:
+        plan = self._host.connecting()
+        if plan.cut_after_bytes is not None:
+            self.drop()
+        if plan.connect is ConnectFault.OFFLINE:
             self.write(b"\xff" * HEADER.size)
+        if self._transport is None or plan.connect in (ConnectFault.OFFLINE, ConnectFault.SILENT):
             return
+        self._refuses_key = plan.connect is ConnectFault.UNAUTHORIZED
+        self._state = plan.banner.value if plan.banner is not None else "device"
         self.delayed_ack = "delayed_ack" in features_of(banner)
         self._challenge()
 
@@ -230,11 +242,11 @@ class Link(asyncio.Protocol):
             self._challenge()
             return
         self._authenticated = True
-        banner = f"device::{self._host.banner_properties()};features={','.join(FEATURES)}"
+        banner = f"{self._state}::{self._host.banner_properties()};features={','.join(FEATURES)}"
         self.write(encode(Command.CNXN, VERSION, MAX_PAYLOAD_BYTES, banner.encode()))
 
     def _allowed_key(self) -> PublicKey | None:
-        if self._host.fault_plan().connect is ConnectFault.UNAUTHORIZED:
+        if self._refuses_key:
             return None
         try:
             return read_public_key(self._key_file.read_text(encoding="utf-8"))

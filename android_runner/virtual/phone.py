@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import time
 import uuid
 from collections.abc import Coroutine
@@ -12,7 +11,9 @@ from pathlib import Path
 
 from android_runner.virtual.child import Spawn
 from android_runner.virtual.confinement import Namespace, NoNamespaces, make_namespace
-from android_runner.virtual.faults import FAULTS_NAME, NO_FAULTS, FaultMeter, FaultPlan, read_faults
+from android_runner.virtual.fault_body import PhoneBody
+from android_runner.virtual.fault_life import FaultLife
+from android_runner.virtual.faults import FaultPlan
 from android_runner.virtual.heat.life import life_of
 from android_runner.virtual.host_tools import HostTools, exec_abi, system_tool
 from android_runner.virtual.identity import Standing, banner, shell_env
@@ -39,18 +40,19 @@ class Phone:
 
     def __init__(self, places: Places, spec: PhoneSpec, tools: HostTools) -> None:
         self.spec = spec
+        self.links: set[Link] = set()
         self.dir = places.phone(spec.serialno)
         self._places = places
         self._tools = tools
+        self._mark = root_mark(self.dir)
         self._tree = RootTree(self.dir, spec.profile, tools, hot=spec.scenario is not None)
         self._life = life_of(self.dir, spec.profile, spec.scenario, spec.own_seed)
         self._fs = PhoneFs(self.dir / "root", storage_bytes=spec.profile.storage_bytes)
-        self._meter = FaultMeter()
-        self._last_plan = NO_FAULTS
+        self._body = PhoneBody(places, self)
+        self._faults = FaultLife(self.dir, self._body)
         self._namespace: Namespace | None = None
         self._reason = "" if spec.confine else "asked for"
         self._server: asyncio.Server | None = None
-        self._links: set[Link] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._port = 0
         self._boot_id = ""
@@ -60,7 +62,7 @@ class Phone:
 
     async def power_on(self) -> None:
         """Build the root, make namespaces where the host lets us, listen."""
-        kill_with_environment(self._mark())  # what an earlier life of an unconfined phone has left
+        kill_with_environment(self._mark)  # what an earlier life of an unconfined phone has left
         confined = self.spec.confine
         if confined:
             try:
@@ -68,8 +70,7 @@ class Phone:
                 self._new_boot()
                 self._namespace = await self._make_namespace()
             except NoNamespaces as error:
-                self._reason = str(error)
-                confined = False
+                self._reason, confined = str(error), False
         if not confined:
             self._build(confined=False)
             self._new_boot()
@@ -81,7 +82,7 @@ class Phone:
         self._close_server()
         await self._end_processes()
         self._life.close()
-        for link in list(self._links):
+        for link in list(self.links):
             link.drop()
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]
         for task in tasks:
@@ -93,8 +94,8 @@ class Phone:
         """Say in the phone's folder that it is off."""
         self._write_record(off=True)
 
-    async def reboot(self) -> None:
-        """Streams die, processes end, a new boot id; the phone listens again on its old port."""
+    async def reboot(self, down_s: float = 0.0) -> None:
+        """Streams die, processes end, a new boot id; it listens again on its old port, `down_s` later than it could."""
         if self._rebooting:
             return
         self._rebooting = True
@@ -102,13 +103,15 @@ class Phone:
             await self.power_off()
             self._fs.superuser = False
             self._new_boot()
-            await asyncio.sleep(_BOOT_S)
+            await asyncio.sleep(_BOOT_S + down_s)
             if self.confinement == "namespace":
                 self._namespace = await self._make_namespace()
             await self._listen()
             self._write_record()
         finally:
             self._rebooting = False
+        if self._faults.scheduled:
+            self._body.plug_in()
 
     @property
     def confinement(self) -> str:
@@ -120,24 +123,34 @@ class Phone:
         """Where it listens on the loopback."""
         return self._port
 
+    @property
+    def listens(self) -> bool:
+        """Whether it takes connections now."""
+        return self._server is not None
+
+    @property
+    def mark(self) -> str:
+        """What its processes have in their environment where it is not confined; empty where it is."""
+        return "" if self._namespace is not None else self._mark
+
     def busy(self) -> bool:
         """Whether a stream is open or something started here still runs."""
-        if self._rebooting or any(link.busy for link in self._links):
+        if self._rebooting or any(link.busy for link in self.links):
             return True
         if self._namespace is not None:
             return self._namespace.has_processes()
-        return next(iter(with_environment(self._mark())), None) is not None
+        return next(iter(with_environment(self._mark)), None) is not None
 
     async def look_around(self) -> None:
         """Let time go by for its heat; do what files ask for: a reboot from inside, a cable pulled."""
         if not self._rebooting:
             self._life.tick(time.monotonic(), *self._processes())
+            await self._faults.pass_time()
         if (self._fs.root / REBOOT_REQUEST).exists() and not self._rebooting:
             await self.reboot()
-        if self._plan().unplugged:
+        if self._faults.look().unplugged:
             self._close_server()
-            for link in list(self._links):
-                link.drop()
+            self._body.drop_links()
         elif self._server is None and not self._rebooting:
             await self._listen()
 
@@ -169,16 +182,12 @@ class Phone:
             await self._namespace.end()
             self._namespace = None
         elif self._reason:
-            await asyncio.to_thread(kill_with_environment, self._mark())
+            await asyncio.to_thread(kill_with_environment, self._mark)
 
     def _processes(self) -> tuple[Path, str]:
         """A `/proc` that lists the phone's processes, and what tells them from others there."""
-        if self._namespace is not None:
-            return Path(f"/proc/{self._namespace.init_pid}/root/proc"), ""
-        return Path("/proc"), self._mark()
-
-    def _mark(self) -> str:
-        return root_mark(self.dir)
+        inside = self._namespace
+        return (Path("/proc"), self._mark) if inside is None else (Path(f"/proc/{inside.init_pid}/root/proc"), "")
 
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()
@@ -196,9 +205,14 @@ class Phone:
             self._server = None
 
     def _new_link(self) -> Link:
-        link = Link(self, self._places.key_file, self._links.discard)
-        self._links.add(link)
+        link = Link(self, self._places.key_file, self._lost)
+        self.links.add(link)
         return link
+
+    def _lost(self, link: Link) -> None:
+        self.links.discard(link)
+        if self._faults.scheduled and self.listens:
+            self._body.plug_in()
 
     def _write_record(self, *, off: bool = False) -> None:
         own = None if off else identify(os.getpid())
@@ -222,20 +236,14 @@ class Phone:
         """For the CNXN."""
         return banner(self.spec.profile)
 
-    def fault_plan(self) -> FaultPlan:
-        """The faults that hold now."""
-        return self._meter.see(self._plan())
-
-    def _plan(self) -> FaultPlan:
-        try:
-            self._last_plan = read_faults(self.dir)
-        except ValueError as error:
-            sys.stderr.write(f"{self.spec.serialno}: {FAULTS_NAME} is left out: {error}\n")
-        return self._last_plan
+    def connecting(self) -> FaultPlan:
+        """A host says CNXN: what goes wrong with that."""
+        return self._faults.connecting()
 
     def start_service(self, name: str, stream: Stream, link: Link) -> bool:
         """Start what the host has opened; False where there is no such service."""
-        session = Session(stream, self.fault_plan(), self._meter, link.drop)
+        self._faults.look()
+        session = Session(stream, self._faults, self._faults.meter, link)
         work = self._service(name, session)
         if work is None:
             return False
@@ -248,7 +256,7 @@ class Phone:
     def _service(self, name: str, session: Session) -> Coroutine[None, None, None] | None:
         request = parse_request(name)
         if request is not None:
-            return ShellService(session, request, self._spawn()).run()
+            return ShellService(session, request, self.spawn()).run()
         if name == "sync:":
             return SyncService(session, self._fs).run()
         if name.startswith("reboot:"):
@@ -265,7 +273,8 @@ class Phone:
         finally:
             link.forget(stream)
 
-    def _spawn(self) -> Spawn:
+    def spawn(self) -> Spawn:
+        """How its shell is started."""
         setsid = system_tool("setsid")
         pty_prefix = (setsid, "--ctty") if setsid else ()
         if self._namespace is not None:
@@ -277,16 +286,7 @@ class Phone:
         return Spawn([f"{root}/system/bin/sh"], env, root, nested=False, pty_prefix=pty_prefix)
 
     async def _reboot_service(self) -> None:
-        self._request_reboot()
-
-    def _request_reboot(self) -> None:
-        task = asyncio.get_running_loop().create_task(self._reboot_soon())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _reboot_soon(self) -> None:
-        await asyncio.sleep(_ANSWER_S)
-        await self.reboot()
+        self._body.restart(0.0, after_s=_ANSWER_S)
 
     async def _root_service(self, session: Session) -> None:
         if not self.spec.profile.rooted:

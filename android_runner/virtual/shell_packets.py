@@ -37,3 +37,18 @@ def parse_request(service: str) -> ShellRequest | None:
 def frame(kind: int, data: bytes) -> bytes:
     """One packet."""
     return PACKET.pack(kind, len(data)) + data
+
+
+def shortened(data: bytes | bytearray, left_bytes: int, *, framed: bool) -> tuple[bytearray, int]:
+    """Whole packets (or, not `framed`, plain output) with at most `left_bytes` of output; and what is then left."""
+    if not framed:
+        return bytearray(data[:left_bytes]), left_bytes - min(left_bytes, len(data))
+    kept, at = bytearray(), 0
+    while at < len(data):
+        kind, length = PACKET.unpack_from(data, at)
+        part = bytes(data[at + PACKET.size : at + PACKET.size + min(length, left_bytes)])
+        left_bytes -= len(part)
+        if part:
+            kept += frame(kind, part)
+        at += PACKET.size + length
+    return kept, left_bytes

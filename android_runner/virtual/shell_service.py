@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from android_runner.virtual.child import Child, Spawn
+from android_runner.virtual.fault_steps import step_of_shell
 from android_runner.virtual.faults import DropKind, ShellExit
 from android_runner.virtual.gathering import Output
 from android_runner.virtual.session import Session
@@ -22,8 +23,12 @@ from android_runner.virtual.shell_packets import (
     WINDOW_SIZE,
     ShellRequest,
     frame,
+    shortened,
 )
 from android_runner.virtual.stream import Stream, StreamClosed, StreamReader
+
+_NOISE = b"\x1b]0;orch\x07\x1b[2J\xff\xfe\xc3\x28WARNING: linker: unused DT entry\r\n"
+"""What hostile or merely talkative phones put around a command's output."""
 
 
 class ShellService:
@@ -34,9 +39,12 @@ class ShellService:
         self._stream: Stream = session.stream
         self._request = request
         self._spawn = spawn
+        self._left_bytes: int | None = None
 
     async def run(self) -> None:
         """Run the command; return when its end has been told, or raise `StreamClosed`."""
+        await self._session.begin(step_of_shell(self._request.command))
+        self._left_bytes = self._session.plan.output_bytes
         if self._session.plan.endless_output:
             await self._endless()
         output = Output()
@@ -63,23 +71,32 @@ class ShellService:
 
     async def _pump(self, output: Output) -> bytearray:
         """Send all output but the last, which goes with the exit code."""
+        await self._noise()
         while True:
             data = await output.next(self._request.v2)
             if self._stream.is_closed:
                 raise StreamClosed
+            if self._left_bytes is not None:
+                data, self._left_bytes = shortened(data, self._left_bytes, framed=self._request.v2)
             if output.at_end:
                 return data
             await self._send(data)
 
+    async def _noise(self) -> None:
+        if self._session.plan.noise:
+            await self._send(frame(STDOUT, _NOISE) if self._request.v2 else _NOISE)
+
     async def _send(self, data: bytes | bytearray) -> None:
-        allowed = self._session.allowance(DropKind.SHELL, len(data))
-        await self._stream.send(memoryview(data)[:allowed])
-        self._session.passed(DropKind.SHELL, allowed, len(data))
+        await self._session.send(DropKind.SHELL, data)
 
     async def _send_end(self, last: bytearray, code: int) -> None:
+        if last and self._session.plan.noise:
+            await self._send(last)
+            await self._noise()
+            last = bytearray()
         fault = self._session.plan.shell_exit
         if self._request.v2 and fault is not ShellExit.MISSING:
-            shown = (code + 1) % 256 if fault is ShellExit.WRONG else code
+            shown = {ShellExit.WRONG: (code + 1) % 256, ShellExit.LOST: 255, None: code}[fault]
             last += frame(EXIT, bytes([shown]))
         if last:
             await self._send(last)

@@ -124,6 +124,11 @@ class Stream:
         self._wire.write(memoryview(packet)[: 24 + used])
         self._sent(used)
 
+    async def gone(self) -> None:
+        """Wait until the host has closed the stream, whatever it sends meanwhile."""
+        while not self._closed:
+            await self._wait()
+
     async def may_send(self) -> None:
         """Wait until the window is open."""
         while self._window <= 0:

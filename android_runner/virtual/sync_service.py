@@ -11,6 +11,7 @@ import os
 import stat
 import struct
 
+from android_runner.virtual.fault_steps import step_of_file
 from android_runner.virtual.phone_fs import PhoneFs
 from android_runner.virtual.session import Session
 from android_runner.virtual.stream import Stream, StreamReader
@@ -53,7 +54,9 @@ class SyncService:
                 await self.flush()
                 return
             try:
-                await self._serve(name, await self._path(length))
+                path = await self._path(length)
+                await self._session.begin(step_of_file(name, path))
+                await self._serve(name, path)
             except SyncFailure as failure:
                 message = str(failure).encode()
                 self._out += _REQUEST.pack(b"FAIL", len(message)) + message
@@ -66,7 +69,7 @@ class SyncService:
             # The same object stays: whoever builds a reply holds on to it across a flush.
             out = bytes(self._out)
             self._out.clear()
-            await self._stream.send(out)
+            await self._session.send(None, out)
 
     async def _path(self, length: int) -> str:
         if length > _MAX_PATH_BYTES:
@@ -113,9 +116,12 @@ class SyncService:
         lie = self._session.plan.stat_size_bytes
         return lie if lie is not None and stat.S_ISREG(found.st_mode) else found.st_size
 
+    def _mtime_s(self, found: os.stat_result) -> int:
+        return int(found.st_mtime) + (self._session.plan.clock_ahead_s if found.st_mode else 0)
+
     def _stat_v1(self, path: str) -> None:
         _error, found = self._stat_of(path, follow=False)
-        self._out += _STAT_V1.pack(b"STAT", found.st_mode, self._size(found) & 0xFFFFFFFF, _u32(found.st_mtime))
+        self._out += _STAT_V1.pack(b"STAT", found.st_mode, self._size(found) & 0xFFFFFFFF, _u32(self._mtime_s(found)))
 
     def _stat_v2(self, name: bytes, path: str) -> None:
         error, found = self._stat_of(path, follow=name == b"STA2")
@@ -132,7 +138,7 @@ class SyncService:
             owner,
             self._size(found),
             int(found.st_atime),
-            int(found.st_mtime),
+            self._mtime_s(found),
             int(found.st_ctime),
         )
 
@@ -155,7 +161,7 @@ class SyncService:
             self._out += _DENT_V2.pack(b"DNT2", 0, *self._numbers(found), len(name)) + name
         else:
             size = self._size(found) & 0xFFFFFFFF
-            self._out += _DENT_V1.pack(b"DENT", found.st_mode, size, _u32(found.st_mtime), len(name)) + name
+            self._out += _DENT_V1.pack(b"DENT", found.st_mode, size, _u32(self._mtime_s(found)), len(name)) + name
 
 
 def _u32(seconds: float) -> int:

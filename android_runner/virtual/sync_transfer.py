@@ -65,7 +65,7 @@ async def _take_chunk(source: TransferSource, sink: _Sink, length: int) -> None:
         length -= len(piece)
         allowed = source.session.allowance(DropKind.PUSH, len(piece))
         sink.write(piece[:allowed])
-        source.session.passed(DropKind.PUSH, allowed, len(piece))
+        await source.session.passed(DropKind.PUSH, allowed, len(piece))
 
 
 class _Sink:
@@ -76,12 +76,16 @@ class _Sink:
         self._path = path
         self._link = stat.S_ISLNK(mode)
         self._dry_run = dry_run
+        self._plan = source.session.plan
+        self._flips = self._plan.push_corrupt
         self._text = b""
         self._fd: int | None = None
         self._failure: str | None = None
         bounds = [source.session.plan.full_after_bytes, source.fs.free_bytes()]
         self._room = min((bound for bound in bounds if bound is not None), default=None)
-        if not (self._link or dry_run):
+        if self._plan.push_refused:
+            self._failure = self._plan.push_refused
+        elif not (self._link or dry_run):
             self._open(mode & 0o777)
 
     def _open(self, mode: int) -> None:
@@ -96,6 +100,9 @@ class _Sink:
             self._text = (self._text + piece)[:CHUNK_BYTES]
         if self._fd is None:
             return
+        if self._flips and len(piece) > 0:
+            self._flips = False
+            piece = memoryview(bytes([piece[0] ^ 1]) + bytes(piece[1:]))
         if self._room is not None:
             self._room -= len(piece)
         try:
@@ -116,6 +123,8 @@ class _Sink:
         if self._failure is not None:
             raise SyncFailure(self._failure)
         if self._fd is not None:
+            if short := self._plan.push_short_bytes:
+                os.ftruncate(self._fd, max(0, os.fstat(self._fd).st_size - short))
             os.utime(self._fd, (mtime_s, mtime_s))
 
     def close(self) -> None:
@@ -141,7 +150,7 @@ async def send_file(source: TransferSource, path: str, small: bytearray, flush: 
     try:
         size = os.fstat(fd).st_size
         claimed = source.session.plan.recv_size_bytes
-        if claimed is None and size <= CHUNK_BYTES and source.session.meter.drop_limit(DropKind.PULL) is None:
+        if claimed is None and size <= CHUNK_BYTES and source.session.unhindered(DropKind.PULL):
             data = os.read(fd, CHUNK_BYTES)
             if data:
                 small += _CHUNK.pack(b"DATA", len(data)) + data
@@ -160,10 +169,10 @@ async def _send_packets(session: Session, fd: int, claimed: int | None) -> None:
         packet, used, count = _fill(fd, left)
         if count == 0:
             return
-        allowed = session.allowance(DropKind.PULL, used)
-        if allowed:
-            await session.stream.send_framed(packet, allowed)
-        session.passed(DropKind.PULL, allowed, used)
+        if session.unhindered(DropKind.PULL):
+            await session.stream.send_framed(packet, used)
+        else:
+            await session.send(DropKind.PULL, memoryview(packet)[HEADER.size : HEADER.size + used])
         if left is not None:
             left -= count
 

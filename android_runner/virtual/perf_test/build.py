@@ -32,6 +32,7 @@ MODULES = (
     "nnapi_trace",
     "nnapi_store",
     "nnapi",
+    "misbehaving",
     "main",
 )
 """In every dialect's executable, in the order in which they are loaded."""

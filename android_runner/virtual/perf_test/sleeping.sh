@@ -67,6 +67,11 @@ fi
 total_us=$((repetitions * 105 * slow / 1000))
 rest=$((1000000 + total_us % 1000000))
 total_s=$((total_us / 1000000)).${rest#1}
+fault=${ORCH_ROOT-}/dev/orch/tool_fault wrong='' # what the phone's faults have it do wrong, once
+if [ -r "$fault" ]; then
+  read -r wrong <"$fault"
+  rm -f "$fault"
+fi
 case $1 in
   */*) name=${1%/*} name=${name##*/} ;;
   *) name=. ;;
@@ -75,8 +80,21 @@ echo "Session creation time cost: 0.0025 s
 First inference time cost: 0 ms
 Total inference time cost: $total_s s
 Total inference requests: $repetitions
-Average inference time cost: $latency_ms ms
-Total inference run time: $total_s s
+Average inference time cost: $latency_ms ms"
+case $wrong in
+  cut)
+    [ $# -ne 2 ] || echo "$name,0.00" >>"$2"
+    exit 0
+    ;;
+  flood) head -c 50331648 /dev/zero ;;
+  garble)
+    head -c 4096 /dev/urandom
+    echo "
+Average inference time cost: nan ms
+P50 Latency: -1 s"
+    ;;
+esac
+echo "Total inference run time: $total_s s
 Number of inferences per second: $rate 
 Avg CPU usage: 0 %
 Peak working set size: 26750976 bytes"
@@ -104,3 +122,4 @@ P999 Latency: $latency_s s"
 $lines" >>"$2"
   echo "$lines"
 fi
+[ "$wrong" != crash-late ] || kill -SEGV $$

@@ -20,6 +20,7 @@ from android_runner.virtual.perf_test.standin.dialect import Dialect
 from android_runner.virtual.perf_test.standin.failure import DiesBySegfault, PerfTestError
 from android_runner.virtual.perf_test.standin.inputs import NoData, check_config, generate, load, model_name
 from android_runner.virtual.perf_test.standin.measuring import NS, RunFailed, Runner, serialize, summary
+from android_runner.virtual.perf_test.standin.misbehaving import misbehave
 from android_runner.virtual.perf_test.standin.model_file import check_model, parse_failure
 from android_runner.virtual.perf_test.standin.nnapi import Nnapi, is_own_line
 from android_runner.virtual.perf_test.standin.options import Options, Usage
@@ -243,6 +244,8 @@ def main(dialect: Dialect) -> None:
     output = Output()
     try:
         status = _program(sys.argv, output, dialect)
+        if status == 0:
+            misbehave(output, sys.argv)
     except DiesBySegfault:
         os.kill(os.getpid(), SIGSEGV)
         status = FAILED
