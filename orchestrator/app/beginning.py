@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import secrets
 import socket
 from collections.abc import Mapping, Sequence
@@ -26,6 +25,7 @@ from orchestrator.app.wish import Kept, Wish, kept_to_text, seconds_of
 from orchestrator.digest import digest_of
 from orchestrator.errors import Problem, UsageError
 from orchestrator.farm.kit import Materials
+from orchestrator.farm.lock import user_name
 from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
 from orchestrator.plan.case import Case
@@ -215,7 +215,7 @@ def _run_record(ready: Ready, run_id: str, kept: Kept, site: Site) -> RunRecord:
         script_digest=script_digest(),
         orch_version=__version__,
         host=socket.gethostname(),
-        user=getpass.getuser(),
+        user=user_name(),
     )
 
 
