@@ -18,6 +18,7 @@ from orchestrator.outcome import Outcome
 from orchestrator.store import run_rows, trial_rows
 from orchestrator.store.codec import from_text, moment_from, moment_text, to_text
 from orchestrator.store.database import Database
+from orchestrator.store.incidents import Incidents
 from orchestrator.store.naming import run_name, which_run
 from orchestrator.store.phone_book import PhoneBook
 from orchestrator.store.records import (
@@ -46,7 +47,7 @@ def _now() -> datetime:
 class Ledger:
     """A home's ledger. Threads may share one, and processes the file; each method is one transaction.
 
-    `phones` is the lab's registry of phones. Every method raises StoreError when the database can't be read or written,
+    `phones` is the lab's registry of phones, `incidents` what happened to them. Every method raises StoreError when the database can't be read or written,
     and that only for reasons outside the program; calls that make no sense (an unknown trial, a second end) raise
     ValueError.
     """
@@ -54,6 +55,7 @@ class Ledger:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.phones = PhoneBook(database)
+        self.incidents = Incidents(database)
 
     @classmethod
     def open(cls, home: Path) -> Ledger:

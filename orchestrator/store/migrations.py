@@ -96,6 +96,15 @@ _PHONES = (
 """The registry of a lab's phones."""
 
 
+_INCIDENTS = (
+    """CREATE TABLE incident (
+        run_id TEXT NOT NULL REFERENCES run (run_id), seq INTEGER NOT NULL, phone TEXT NOT NULL, at TEXT NOT NULL,
+        seen TEXT NOT NULL, rung TEXT NOT NULL, result TEXT NOT NULL, words TEXT NOT NULL,
+        took_s DOUBLE PRECISION NOT NULL, PRIMARY KEY (run_id, seq))""",
+)
+"""What was tried for phones that did not answer."""
+
+
 def _first(connection: sa.Connection) -> None:
     for statement in _FIRST:
         connection.execute(sa.text(statement))
@@ -116,9 +125,14 @@ def _phones(connection: sa.Connection) -> None:
         connection.execute(sa.text(statement))
 
 
+def _incidents(connection: sa.Connection) -> None:
+    for statement in _INCIDENTS:
+        connection.execute(sa.text(statement))
+
+
 Migration = Callable[[sa.Connection], None]
 
-MIGRATIONS: Mapping[int, Migration] = {1: _first, 2: _validity, 3: _placement, 4: _phones}
+MIGRATIONS: Mapping[int, Migration] = {1: _first, 2: _validity, 3: _placement, 4: _phones, 5: _incidents}
 
 SCHEMA_VERSION = max(MIGRATIONS)
 """What this program writes; every attempt's row says under which it was written."""

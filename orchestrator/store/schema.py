@@ -243,3 +243,18 @@ PHONE_EVENT = Table(
     Column("detail", Text, nullable=False),
 )
 """Append-only: what was ever said of a phone, and by whom."""
+
+INCIDENT = Table(
+    "incident",
+    METADATA,
+    Column("run_id", Text, ForeignKey("run.run_id"), primary_key=True),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("phone", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("seen", Text, nullable=False),
+    Column("rung", Text, nullable=False),
+    Column("result", Text, nullable=False),
+    Column("words", Text, nullable=False),
+    Column("took_s", Double, nullable=False),
+)
+"""Append-only: what was tried for phones that did not answer, and what became of adb servers and hubs (no phone)."""
