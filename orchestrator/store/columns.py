@@ -245,6 +245,18 @@ CLAIMS: Columns = {**_OF_ATTEMPT, **nnapi_columns.CLAIM}
 PARTITIONS: Columns = {**_OF_ATTEMPT, **nnapi_columns.PARTITION}
 CHECKS: Columns = {**_OF_ATTEMPT, **nnapi_columns.CHECK}
 
+INCIDENTS: Columns = {
+    "run": _RUN,
+    "phone": _C("", "the phone's identity; missing for what befell an adb server or a hub"),
+    "label": _LABEL,
+    "at": _C("UTC", "when it was over", "moment"),
+    "seen": _C("", "what was to be seen before: not attached, no answer, …"),
+    "rung": _C("", "what was tried: wait, reconnect, usb reset, reboot, …; quarantine or leave to a person at the end"),
+    "result": _C("", "back, in vain, failed (it could not be carried out) or ended"),
+    "words": _C("", "more of it"),
+    "took_s": _C("s", "how long it took", "float"),
+}
+
 COLUMNS: Mapping[str, Columns] = {
     "runs": RUNS,
     "phones": PHONES,
@@ -260,5 +272,6 @@ COLUMNS: Mapping[str, Columns] = {
     "partitions": PARTITIONS,
     "checks": CHECKS,
     "dropped": DROPPED,
+    "incidents": INCIDENTS,
 }
 """frame -> column -> (unit, meaning, kind)"""

@@ -31,6 +31,7 @@ from orchestrator.plan.case import Case, Purpose
 from orchestrator.store.columns import CHECKS, COLD_STARTS, COLUMNS, ITERATIONS, OPERATORS, PARTITIONS, PLACEMENTS
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frame_rows import Cells, RunRows, dropped_cells, phone_cells, run_cells, variant_cells
+from orchestrator.store.incidents import incident_cells
 from orchestrator.store.ledger import FILE_NAME, Ledger
 from orchestrator.store.meaning import ColumnMeaning
 from orchestrator.store.nnapi_rows import claim_cells, partition_cells, placement_cells
@@ -85,7 +86,7 @@ class RunFrames:
 
     def read_now(self) -> RunFrames:
         """Read all that the ledger says; it may be closed afterwards. Evidence is still read when asked for."""
-        _ = (self._contents, self._summary, self._trial_rows, self._attempt_records)
+        _ = (self._contents, self._summary, self._trial_rows, self._attempt_records, self.incidents)
         return self
 
     @cached_property
@@ -125,6 +126,11 @@ class RunFrames:
 
     def _attempt(self, attempt: AttemptRecord) -> Cells:
         return self._rows.attempt(attempt, counted=attempt.attempt_id in self._counted)
+
+    @cached_property
+    def incidents(self) -> pd.DataFrame:
+        """One row a rung that was tried for a phone, or an event of an adb server or hub, in their order."""
+        return frame_of("incidents", incident_cells(self._ledger.incidents.of(self.run_id), self._contents))
 
     @cached_property
     def iterations(self) -> pd.DataFrame:

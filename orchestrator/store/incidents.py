@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from orchestrator.store.codec import moment_from, moment_text, storable
 from orchestrator.store.database import Database
+from orchestrator.store.records import RunContents
 from orchestrator.store.schema import INCIDENT
 
 
@@ -57,3 +58,15 @@ class Incidents:
             )
             for row in rows
         ]  # fmt: skip
+
+
+def incident_cells(incidents: list[IncidentRecord], contents: RunContents) -> list[dict[str, object]]:
+    """Incidents as rows of a frame; pure."""
+    labels = {one.phone: one.label for one in contents.phones}
+    return [
+        {
+            "run": one.run_id, "phone": one.phone or None, "label": labels.get(one.phone), "at": one.at,
+            "seen": one.seen, "rung": one.rung, "result": one.result, "words": one.words, "took_s": one.took_s,
+        }
+        for one in incidents
+    ]  # fmt: skip

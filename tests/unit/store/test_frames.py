@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from orchestrator.store.columns import COLUMNS
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.export import write_csv, write_parquet
 from orchestrator.store.frames import RunFrames
+from orchestrator.store.incidents import IncidentRecord
 from orchestrator.store.ledger import Ledger
 from orchestrator.variants.tolerance import Numerics, OutputError
 from orchestrator.variants.verify_variant import CheckedOutput, CheckFacts
@@ -134,6 +136,11 @@ def home(tmp_path: Path) -> Path:
     )
     ledger.end_trial(trials[2].trial_id(sample.RUN), sample.FAILED)
     ledger.end_trial(trials[3].trial_id(sample.RUN), Skipped(reason=SkipReason.PHONE_LOST))
+    lost = IncidentRecord(
+        run_id=sample.RUN, phone=trials[3].phone, at=datetime(2026, 4, 12, 2, 20, tzinfo=UTC), seen="not attached",
+        rung="wait", result="in vain", words="adb does not list it", took_s=60.0,
+    )  # fmt: skip
+    ledger.incidents.add(lost)
     ledger.close()
     return tmp_path
 
