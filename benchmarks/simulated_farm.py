@@ -11,7 +11,9 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Protocol
 
+from android_runner.block import GateOutcome
 from android_runner.facts import Vitals
 from android_runner.ort import ExecutionProvider
 from android_runner.settings import SessionSettings
@@ -191,7 +193,7 @@ class OurFarm:
             self.phone.rest(START_S + SNAPSHOTS_S)
             self.phone.run(CANARY_WORK_S)
             return Measured(figures=None)
-        self.told.waited_s += wait_at_gate(self.phone, self.limits)
+        self.told.waited_s += wait_at_gate(self.phone, self.limits).waited_s
         before = self.phone.vitals()
         self.phone.rest(START_S + SNAPSHOTS_S)
         took = self.phone.run(WORK_S, cv=self.asked.cvs.get(name))
@@ -205,24 +207,57 @@ class OurFarm:
         return Measured(figures=figures(p50_s))
 
 
-def wait_at_gate(phone: SimulatedPhone, limits: Limits) -> float:
-    """Seconds until the phone is as `limits` want it, cannot get cooler, or the time is up: the rule of `gate` in
-    `android_runner/phone/run_block.sh`."""
+class AtGate(Protocol):
+    """A phone as the gate sees it."""
+
+    @property
+    def now_s(self) -> float:
+        """Its clock."""
+        ...
+
+    def vitals(self) -> Vitals:
+        """How it is now."""
+        ...
+
+    def rest(self, dt_s: float) -> None:
+        """Let time pass."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """A wait at the gate: how long, how it ended, what was waited for last ("" where nothing was)."""
+
+    waited_s: float
+    outcome: GateOutcome
+    cause: str
+
+
+def wait_at_gate(phone: AtGate, limits: Limits) -> Waited:
+    """Wait until the phone is as `limits` want it, cannot get cooler, or the time is up.
+
+    The rule of `gate` in `android_runner/phone/run_block.sh`; a test holds the two together
+    (tests/unit/phone/test_one_gate.py).
+    """
     begin_s = window_s = phone.now_s
     more = 0
+    held, outcome = "", GateOutcome.READY
     vitals = then = phone.vitals()
     while cause := _held_by(vitals, limits, more):
+        held = cause
         if cause == "level":
             more = limits.battery_hysteresis
         if cause in ("battery", "zone") and phone.now_s - window_s >= limits.flat_window_s:
             if not _cools(then, vitals, limits.flat_c):
+                outcome = GateOutcome.FLAT
                 break
             window_s, then = phone.now_s, vitals
         if phone.now_s - begin_s >= limits.gate_timeout_s:
+            outcome = GateOutcome.TIMEOUT
             break
         phone.rest(GATE_POLL_S)
         vitals = phone.vitals()
-    return phone.now_s - begin_s
+    return Waited(phone.now_s - begin_s, outcome, held)
 
 
 def _held_by(vitals: Vitals, limits: Limits, more: int) -> str:
