@@ -13,6 +13,7 @@ from android_runner.ort import ExecutionProvider, OrtVersion
 from android_runner.phone.listing import script_digest
 from android_runner.settings import SessionSettings
 from orchestrator import __version__
+from orchestrator.app.amounts import seconds_of
 from orchestrator.app.binary import Tool
 from orchestrator.app.comparing import pairs_of
 from orchestrator.app.custom_ops import custom_ops
@@ -21,7 +22,7 @@ from orchestrator.app.phones import Phone, claim
 from orchestrator.app.prepare import ANY_API, OnPhone, Workshop, expand_all, prepare
 from orchestrator.app.site import Site, farm_for, script_unit
 from orchestrator.app.verifying import Checks, checks_for
-from orchestrator.app.wish import Kept, Wish, kept_to_text, seconds_of
+from orchestrator.app.wish import Kept, Wish, kept_to_text
 from orchestrator.digest import digest_of
 from orchestrator.errors import Problem, UsageError
 from orchestrator.farm.kit import Materials

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from android_runner.capabilities import CommandDialect
 from android_runner.ort import OrtVersion
 from android_runner.preparing.steps import StepName
+from orchestrator.app.amounts import fraction_of, limits_of_words, seconds_of
 from orchestrator.errors import Problem, UsageError
 from orchestrator.plan.cells import Cell
 from orchestrator.plan.length import MAX_ITERATIONS, TrialLength
@@ -59,6 +59,7 @@ class RunOptions:
     verify: bool = False
     prepare: bool | None = None
     sustained: float | None = None
+    limit: tuple[str, ...] = ()
     note: str = ""
     tag: tuple[str, ...] = ()
 
@@ -125,6 +126,7 @@ def wish_of(options: RunOptions) -> Wish:
     problems += _bounds(options) + _endings(options, plan)
     problems += _stand_in(options, plan)
     dims = _dims(options.dim, problems)
+    limits = limits_of_words(options.limit, problems)
     models = [entry if isinstance(entry, ModelEntry) else ModelEntry(path=entry) for entry in plan.models]
     for thing in options.things:
         if not thing:
@@ -138,6 +140,7 @@ def wish_of(options: RunOptions) -> Wish:
     typed = [
         ModelEntry(path=one.path, dims={**one.dims, **dims}, inputs=options.inputs or one.inputs) for one in models
     ]
+    plan = replace(plan, limits=replace(plan.limits, **limits.changes()))
     return Wish(plan=_over(plan, options), models=tuple(typed), device=options.device or tuple(plan.device))
 
 
@@ -178,20 +181,6 @@ def _endings(options: RunOptions, plan: PlanFile) -> list[Problem]:
         mend = f"give --rounds {CONTROL_ROUNDS} or more"
         problems.append(Problem("--precision", f"{rounds} rounds tell no spread", mend))
     return problems
-
-
-def fraction_of(text: str) -> float | None:
-    """`1%` or `0.01` as a fraction above 0 and below 1; None for anything else."""
-    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?|\.\d{1,6}) ?(%?)", text.strip())
-    value = float(found[1]) / (100 if found[2] else 1) if found else 0.0
-    return value if 0.0 < value < 1.0 else None
-
-
-def seconds_of(text: str) -> float | None:
-    """`90s`, `2m`, `1h30m` or `45` (seconds) as seconds above 0; None for anything else."""
-    found = re.fullmatch(r"(?:(\d{1,4})h)?(?:(\d{1,5})m)?(?:(\d{1,7})s?)?", text.strip())
-    hours, minutes, seconds = (int(one or 0) for one in found.groups()) if found else (0, 0, 0)
-    return float(hours * 3600 + minutes * 60 + seconds) or None
 
 
 def _stand_in(options: RunOptions, plan: PlanFile) -> list[Problem]:

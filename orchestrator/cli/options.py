@@ -118,6 +118,10 @@ class Asked:
         float | None,
         typer.Option("--sustained", metavar="MINUTES", help="Add a long series per case: how it gets slower when hot."),
     ] = None
+    limit: Annotated[
+        list[str],
+        typer.Option("--limit", metavar="NAME=VALUE", help="One of [limits]: max_battery_c=40, or off; repeatable."),
+    ] = field(default_factory=list)
     note: Annotated[str, typer.Option("--note", metavar="TEXT", help="A note kept with the run.")] = ""
     tag: Annotated[list[str], typer.Option("--tag", metavar="TEXT", help="A tag kept with the run; repeatable.")] = (
         field(default_factory=list)

@@ -107,6 +107,8 @@ class Rules:
 MIN_RERUNS = 3
 BESIDE_S = 0.5
 """What a trial that is not timed takes: a few iterations."""
+BETWEEN_S = 0.15
+"""Between two processes of a long series: a start, a snapshot."""
 
 
 def next_works(lane: Lane, rules: Rules) -> tuple[Work, ...]:
@@ -120,11 +122,15 @@ def over_budget(lane: Lane, rules: Rules) -> bool:
     if rules.budget_s is None or lane.last_round < 0 or lane.waiting[0].purpose is not Purpose.TIME:
         return False
     coming = [trial for trial in lane.waiting if trial.purpose is Purpose.TIME and trial.round == lane.waiting[0].round]
-    return coming[0].round > lane.last_round and len(coming) * lane.trial_s > _left_s(lane, rules.budget_s)
+    return coming[0].round > lane.last_round and len(coming) * lane.trial_s > _left_s(lane, rules)
 
 
-def _left_s(lane: Lane, budget_s: float) -> float:
-    return budget_s - lane.at_s - BESIDE_S * sum(trial.purpose in FEW_ITERATIONS for trial in lane.waiting)
+def _left_s(lane: Lane, rules: Rules) -> float:
+    """What is left of the budget for rounds: what comes after them, long series among it, has its time."""
+    few = sum(trial.purpose in FEW_ITERATIONS for trial in lane.waiting)
+    long = sum(trial.purpose is Purpose.SUSTAIN for trial in lane.waiting)
+    series_s = rules.series.process_s if rules.series is not None else 0.0
+    return (rules.budget_s or 0.0) - lane.at_s - BESIDE_S * few - (series_s + BETWEEN_S) * long
 
 
 def _step(trial: Planned) -> tuple[Purpose, bool]:
@@ -179,7 +185,7 @@ def _may_join(block: Sequence[Sequence[Planned]], one: Sequence[Planned], lane: 
     """Whether a further round shares the block: as far as its time reaches, and not past the rounds that decide."""
     room_s = rules.block_s
     if rules.budget_s is not None and one[0].purpose is Purpose.TIME:
-        room_s = min(room_s, _left_s(lane, rules.budget_s))
+        room_s = min(room_s, _left_s(lane, rules))
     if rules.precision is not None and rules.precision.stage(block[-1][0]) != rules.precision.stage(one[0]):
         return False
     return 0 < (sum(map(len, block)) + len(one)) * lane.trial_s <= room_s

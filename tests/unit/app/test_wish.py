@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.app.wish import Kept, RunOptions, fraction_of, kept_from_text, kept_to_text, seconds_of, wish_of
+from orchestrator.app.amounts import fraction_of, seconds_of
+from orchestrator.app.wish import Kept, RunOptions, kept_from_text, kept_to_text, wish_of
 from orchestrator.errors import UsageError
 
 PLAN = """

@@ -18,6 +18,7 @@ from orchestrator.farm.state import FarmState
 from orchestrator.measure.stopping import rounds_needed
 from orchestrator.outcome import INVALID, Failed, Figures, Measured, Outcome, Skipped, SkipReason, rejected
 from orchestrator.plan.case import Purpose
+from orchestrator.plan.series import Series
 
 CANARY = Canary(case_id="tiny", iterations=9)
 HOT = rejected(["battery at 45 °C"])
@@ -179,6 +180,21 @@ def test_a_budget_ends_with_whole_rounds_and_leaves_time_for_what_is_not_timed()
     assert rounds == [f"{case}{number}" for number in range(1, 6) for case in ("base", "fast")]
     assert blocks[-1] == ["baseT", "fastT"]
     assert set(reasons(state.ended)) == {SkipReason.BUDGET}
+
+
+def test_a_budget_keeps_the_time_of_long_series() -> None:
+    trials = planned(rounds=20)
+    series = [
+        replace(one, trial_id=f"{one.case_id}S{number}", purpose=Purpose.SUSTAIN, round=number)
+        for one in trials[:2]
+        for number in range(1, 4)
+    ]
+    rules = Rules(iterations=7, budget_s=20.0, block_s=4.0, series=Series(processes=3, process_s=1.0))
+    blocks = tell(FarmState(trials + series, rules))
+    assert blocks[-3:] == [["baseT", "fastT"], ["base1", "base2", "base3"], ["fast1", "fast2", "fast3"]]
+    rounds = [name for block in blocks[:-3] for name in block]
+    assert rounds == [f"{case}{number}" for number in range(1, 7) for case in ("base", "fast")]
+    assert len(rounds) + 2 + 6 <= 20, "at a second each everything is within the budget"
 
 
 def test_the_first_round_is_tried_whatever_the_budget() -> None:
