@@ -21,9 +21,11 @@ from pathlib import Path
 from adbutils import AdbClient, AdbConnection
 
 from android_runner.adb.translate import refusal, translated, words
+from android_runner.adb.trusted import key_problems, program_problem
 from android_runner.adb.wire import Stream
 from android_runner.deadline import Deadline
 from android_runner.errors import HostileAnswer, LinkLost, LinkRefused
+from android_runner.host.listeners import exposed
 
 DEFAULT_PORT = 5037
 SERVER_VERSION = 41
@@ -146,7 +148,7 @@ def real_server(port: int | None = None, deadline: Deadline | None = None) -> Ad
 
 
 def running(server: AdbServer, deadline: Deadline) -> bool:
-    """Whether a server answers there. Raises `LinkRefused` when it is one of another protocol."""
+    """Whether a server answers there. Raises `LinkRefused` for one of another protocol, or that others can reach."""
     try:
         version = server.answer("host:version", deadline)
     except LinkLost:
@@ -155,6 +157,11 @@ def running(server: AdbServer, deadline: Deadline) -> bool:
         raise LinkRefused(
             f"adb server on port {server.port} speaks version {words(version)}, needed is {SERVER_VERSION:04x}: "
             "end it, or name another port"
+        )
+    if beyond := exposed(server.port):
+        raise LinkRefused(
+            f"adb server on port {server.port} listens on {', '.join(beyond)}: whoever reaches it owns every phone "
+            "here; end it and start it without -a, or name another port"
         )
     return True
 
@@ -180,12 +187,11 @@ def adb_binary(environ: Mapping[str, str] | None = None) -> Path:
 
 def _checked(path: Path) -> Path:
     try:
-        mode = path.stat().st_mode
+        if problem := program_problem(path, os.geteuid()):
+            raise LinkRefused(f"adb program {path}: {problem}")
         done = subprocess.run([path, "version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False)
     except (OSError, subprocess.SubprocessError) as error:
         raise LinkRefused(f"adb program {path}: {words(str(error))}") from error
-    if mode & 0o002:
-        raise LinkRefused(f"adb program {path}: anybody may overwrite it (mode {mode & 0o7777:o})")
     version = version_of(done.stdout)
     if version < FLOOR:
         said = ".".join(map(str, version)) if version else "of no known version"
@@ -208,10 +214,14 @@ def server_environment(environ: Mapping[str, str], extra: Mapping[str, str]) -> 
 def ensure_server(server: AdbServer, deadline: Deadline, *, extra_env: Mapping[str, str] | None = None) -> bool:
     """See that a server answers; True when it had to be started (it then stays up).
 
-    `extra_env` is for a server of its own (`HOME`, `ADB_USB=0`). Raises `LinkLost` with adb's words when none comes up.
+    `extra_env` is for a server of its own (`HOME`, `ADB_USB=0`). Raises `LinkLost` with adb's words when none comes up,
+    `LinkRefused` when others may use the keys that it would sign with.
     """
     if running(server, deadline):
         return False
+    environment = server_environment(os.environ, extra_env or {})
+    if problems := key_problems(environment, os.geteuid()):
+        raise LinkRefused("; ".join(words(problem) for problem in problems))
     command = [str(adb_binary()), "-P", str(server.port), "start-server"]
     with tempfile.TemporaryFile() as said:  # a pipe would be held open by the server
         try:
@@ -220,7 +230,7 @@ def ensure_server(server: AdbServer, deadline: Deadline, *, extra_env: Mapping[s
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
-                env=server_environment(os.environ, extra_env or {}),
+                env=environment,
                 start_new_session=True,
                 timeout=max(0.1, deadline.remaining_s()),
                 check=False,

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from android_runner.adb.server import FLOOR, SERVER_VERSION
 from android_runner.adb.status import ServerStatus
 from android_runner.host.finding import HostFinding, Level
-from android_runner.host.processes import HostProcess, Listener
+from android_runner.host.listeners import Listener
+from android_runner.host.processes import HostProcess
 
 LIBUSB_MENDED = (36, 0, 2)
 """Platform-tools 36.0.2 went back to the native USB backend by default, since libusb lost phones."""

@@ -16,12 +16,14 @@ from pathlib import Path
 from android_runner.adb.server import AdbServer, adb_binary, running, version_of
 from android_runner.adb.status import FEATURE, SERVICE, ServerStatus, parse_status
 from android_runner.adb.translate import words
+from android_runner.adb.trusted import key_files
 from android_runner.deadline import Deadline
 from android_runner.errors import LinkError, LinkRefused
 from android_runner.host.adb_checks import AdbFacts, AdbProgram, KeyFile
 from android_runner.host.host_checks import Room
 from android_runner.host.kernel_log import MAX_LOG_BYTES, UsbTrouble, usb_troubles
-from android_runner.host.processes import listeners, listening_on, processes
+from android_runner.host.listeners import listeners
+from android_runner.host.processes import listening_on, processes
 from android_runner.host.usb_tree import THIS, UsbTree
 
 ANSWER_S = 10.0
@@ -101,14 +103,10 @@ def _status(port: int) -> ServerStatus | None:
 
 
 def _keys(environments: Sequence[Mapping[str, str]]) -> list[KeyFile]:
-    """The private keys that adb uses in such environments: adb's client/auth.cpp."""
+    """The private keys that adb uses in such environments."""
     paths: dict[Path, None] = {}
     for environ in environments:
-        if environ.get("HOME"):
-            paths.setdefault(Path(environ["HOME"], ".android", "adbkey"))
-        for entry in filter(None, environ.get("ADB_VENDOR_KEYS", "").split(":")):
-            given = Path(entry)
-            paths.update(dict.fromkeys(sorted(given.glob("*.adb_key")) if given.is_dir() else [given]))
+        paths.update(dict.fromkeys(key_files(environ)))
     found: list[KeyFile] = []
     for path in paths:
         try:

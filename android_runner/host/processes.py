@@ -5,36 +5,19 @@ Files: proc(5). What belongs to other users can't be read without root; such a p
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import pwd
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from android_runner.adb.server import DEFAULT_PORT
 from android_runner.facts import cleaned
+from android_runner.host.listeners import Listener
 
-_LISTENS = "0A"
 _MAX_BYTES = 1024 * 1024
 _MAX_FDS = 65536
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listener:
-    """A listening TCP socket: the address, its port, the kernel's number for it."""
-
-    address: str
-    port: int
-    inode: int
-
-    @property
-    def loopback(self) -> bool:
-        """Whether only this computer reaches it."""
-        address = ipaddress.ip_address(self.address)
-        mapped = getattr(address, "ipv4_mapped", None)
-        return bool((mapped or address).is_loopback)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,28 +62,6 @@ class HostProcess:
     def words(self) -> str:
         """`pid 4711 (nina), /usr/bin/adb`."""
         return f"pid {self.pid} ({self.owner}), {cleaned(self.command[0]) if self.command else self.name}"
-
-
-def listeners(root: Path) -> list[Listener]:
-    """Every listening TCP socket, IPv4 first."""
-    return [*_listeners(root / "proc/net/tcp", 8), *_listeners(root / "proc/net/tcp6", 32)]
-
-
-def _listeners(path: Path, digits: int) -> Iterator[Listener]:
-    for line in _text(path).splitlines()[1:]:
-        words = line.split()
-        if len(words) < 10 or words[3] != _LISTENS or not words[9].isdigit():
-            continue
-        found = re.fullmatch(rf"([0-9A-F]{{{digits}}}):([0-9A-F]{{4}})", words[1])
-        if found is not None:
-            yield Listener(address=_address(found[1]), port=int(found[2], 16), inode=int(words[9]))
-
-
-def _address(hexed: str) -> str:
-    """The kernel prints 32-bit words in the machine's order; all that Android tools run on is little-endian."""
-    raw = bytes.fromhex(hexed)
-    swapped = b"".join(raw[at : at + 4][::-1] for at in range(0, len(raw), 4))
-    return str(ipaddress.ip_address(swapped))
 
 
 def processes(root: Path) -> list[HostProcess]:

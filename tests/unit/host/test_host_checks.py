@@ -15,8 +15,9 @@ from android_runner.host.adb_checks import AdbFacts, AdbProgram, KeyFile, adb_fi
 from android_runner.host.finding import HostFinding, Level, may_start
 from android_runner.host.host_checks import HostFacts, Room, host_findings
 from android_runner.host.kernel_log import TroubleKind, UsbTrouble
+from android_runner.host.listeners import Listener
 from android_runner.host.phone_checks import PhoneAsked, phone_findings, said_in
-from android_runner.host.processes import HostProcess, Listener
+from android_runner.host.processes import HostProcess
 from android_runner.host.usb_checks import UsbFacts, usb_findings
 from android_runner.host.usb_tree import UsbDevice, UsbTree
 

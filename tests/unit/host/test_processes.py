@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from android_runner.host.processes import HostProcess, listeners, listening_on, processes
+from android_runner.host.listeners import listeners
+from android_runner.host.processes import HostProcess, listening_on, processes
 from tests.fake_host import FakeHost
 
 
