@@ -19,7 +19,8 @@ from android_runner.adb.discovery import ADDRESS_SHAPE, attached, connect
 from android_runner.adb.server import OURS, PINNED, AdbServer, running
 from android_runner.deadline import Clock, Deadline, SystemClock
 from android_runner.errors import LinkError, RunnerError
-from android_runner.host.processes import HostProcess, listeners, listening_on, lives, processes
+from android_runner.host.listeners import listeners
+from android_runner.host.processes import HostProcess, listening_on, lives, processes
 
 ASK_S = 5.0
 CONNECT_S = 10.0
