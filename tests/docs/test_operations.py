@@ -10,6 +10,8 @@ import pytest
 
 from android_runner.adb.discovery import MENDS
 from android_runner.errors import Blame, Retry, RunnerError
+from android_runner.recovery.ladder import MENDS as LADDER_MENDS
+from android_runner.recovery.rungs import Result, Rung, Seen
 from orchestrator.errors import ExitCode, FarmError
 from orchestrator.outcome import INVALID, Failed, SkipReason, rejected
 from orchestrator.variants.steps.apply import NothingToDo
@@ -70,6 +72,16 @@ def test_every_exit_code() -> None:
 
 def test_every_state_of_adb() -> None:
     assert set(rows("Phones that can't be used")) == set(MENDS)
+
+
+def test_every_rung_and_what_came_of_it() -> None:
+    assert set(rows("Rungs")) == {str(rung) for rung in Rung}
+    assert set(rows("What came of a rung")) == {str(result) for result in Result}
+
+
+def test_every_sight_of_a_phone() -> None:
+    assert set(rows("What is seen of a phone")) == {str(seen) for seen in Seen}
+    assert set(LADDER_MENDS) == set(Seen) - {Seen.ANSWERS}
 
 
 @pytest.mark.parametrize("word", [*Blame, *Retry])

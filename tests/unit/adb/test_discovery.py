@@ -245,5 +245,5 @@ def test_versions() -> None:
 def test_the_environment_of_our_server() -> None:
     environ = {"PATH": "/bin", "ADB_LIBUSB": "1", "ANDROID_ADB_SERVER_PORT": "1", "ADB_SERVER_SOCKET": "x"}
     made = server_environment(environ, {"HOME": "/h"})
-    assert made == {"PATH": "/bin", "HOME": "/h", **server_module.PINNED}
-    assert made["ADB_REJECT_KILL_SERVER"] == "1"
+    assert made == {"PATH": "/bin", "HOME": "/h", **server_module.PINNED, server_module.OURS: "1"}
+    assert (made["ADB_REJECT_KILL_SERVER"], made["ADB_MDNS"], made["ADB_LIBUSB"]) == ("1", "0", "0")
