@@ -25,6 +25,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from android_runner.preparing.steps import StepName
 from orchestrator.errors import Problem, UsageError
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
@@ -59,6 +60,20 @@ class RecoveryTable:
 
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)
+class PrepareTable:
+    """A `[prepare]` table: the steps that every run of this lab does, by name (`StepName`); None: not there, off."""
+
+    awake: bool | None = None
+    screen: bool | None = None
+    airplane: bool | None = None
+    animations: bool | None = None
+    doze: bool | None = None
+    updates: bool | None = None
+    profile: bool | None = None
+    clocks: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True, config=_STRICT)
 class LabTable:
     """The `[lab]` table. `longest_stretch_minutes` None: a run keeps its phones to its end, and others are refused.
 
@@ -76,6 +91,7 @@ class PhoneTable:
 
     label: Annotated[str, Field(pattern=LABEL_SHAPE)] | None = None
     recovery: RecoveryTable = Field(default_factory=RecoveryTable)
+    prepare: PrepareTable = Field(default_factory=PrepareTable)
 
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)
@@ -84,11 +100,17 @@ class Lab:
 
     lab: LabTable = Field(default_factory=LabTable)
     recovery: RecoveryTable = Field(default_factory=RecoveryTable)
+    prepare: PrepareTable = Field(default_factory=PrepareTable)
     phones: dict[Annotated[str, Field(min_length=1, max_length=200)], PhoneTable] = Field(default_factory=dict)
 
     def recovery_of(self, phone: str) -> Recovery:
         """What may be done to this phone, by its identity."""
         return over(Recovery(), self.recovery, self._table(phone).recovery)
+
+    def prepare_of(self, phone: str) -> tuple[StepName, ...]:
+        """The steps of preparing this phone that every run does, in their order."""
+        asked = over(PrepareTable(), self.prepare, self._table(phone).prepare)
+        return tuple(step for step in StepName if getattr(asked, step))
 
     def labels(self) -> dict[str, str]:
         """The labels that the file gives, by phone."""

@@ -1,4 +1,4 @@
-"""Pure: amounts as people type them: shares, durations, limits by name."""
+"""Pure: amounts as people type them: shares, durations, sizes and limits by name."""
 
 from __future__ import annotations
 
@@ -25,6 +25,18 @@ def seconds_of(text: str) -> float | None:
     found = re.fullmatch(r"(?:(\d{1,4})h)?(?:(\d{1,5})m)?(?:(\d{1,7})s?)?", text.strip())
     hours, minutes, seconds = (int(one or 0) for one in found.groups()) if found else (0, 0, 0)
     return float(hours * 3600 + minutes * 60 + seconds) or None
+
+
+def dims_of_words(texts: Sequence[str], problems: list[Problem]) -> dict[str, int]:
+    """`NAME=NUMBER` each, a free dimension's size; what is wrong is added to `problems`."""
+    dims: dict[str, int] = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if not equals or not name or not value.isascii() or not value.isdigit() or int(value) < 1:
+            problems.append(Problem("--dim", f"{text!r} is not NAME=NUMBER", "for example --dim batch=1"))
+        else:
+            dims[name] = int(value)
+    return dims
 
 
 def limits_of_words(texts: Sequence[str], problems: list[Problem]) -> LimitsTable:

@@ -11,12 +11,14 @@ from android_runner.capabilities import Capabilities
 from android_runner.facts import PhoneFacts
 from android_runner.ort import ExecutionProvider, OrtVersion
 from android_runner.phone.listing import script_digest
+from android_runner.preparing.steps import StepName
 from android_runner.settings import SessionSettings
 from orchestrator import __version__
 from orchestrator.app.amounts import seconds_of
 from orchestrator.app.binary import Tool
 from orchestrator.app.comparing import pairs_of
 from orchestrator.app.custom_ops import custom_ops
+from orchestrator.app.lab_file import read_lab
 from orchestrator.app.limiting import limit_words, limits_of
 from orchestrator.app.phones import Phone, claim
 from orchestrator.app.prepare import ANY_API, OnPhone, Workshop, expand_all, prepare
@@ -29,6 +31,7 @@ from orchestrator.farm.kit import Materials
 from orchestrator.farm.lock import user_name
 from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
+from orchestrator.lab import Lab
 from orchestrator.plan.case import Case
 from orchestrator.plan.matrix import merge_by_phone
 from orchestrator.plan.order import trials_of
@@ -152,6 +155,7 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         trace=plan.trace,
         verify=plan.verify,
         prepare=ready.wish.prepare,
+        lab_prepares=_lab_prepares(ready, site.home),
         sustained=plan.sustained,
         limits=plan.limits.changes(),
         devices=ready.wish.device,
@@ -190,6 +194,13 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
     return contents, kept, checks
 
 
+def _lab_prepares(ready: Ready, home: Home) -> dict[str, tuple[StepName, ...]]:
+    """What the lab's file wants done to each phone for every run, where it wants something."""
+    lab = read_lab(home) if ready.wish.as_lab else Lab()
+    steps = {phone.facts.identity: lab.prepare_of(phone.facts.identity) for phone, _ in ready.phones if phone.facts}
+    return {phone: wanted for phone, wanted in steps.items() if wanted}
+
+
 def _run_record(ready: Ready, run_id: str, kept: Kept, site: Site) -> RunRecord:
     plan = ready.wish.plan
     asked = [
@@ -197,6 +208,11 @@ def _run_record(ready: Ready, run_id: str, kept: Kept, site: Site) -> RunRecord:
         [model.digest for model, _ in ready.workshop.models],
         sorted(kept.inputs),
         *(["prepare", kept.prepare] if kept.prepare else []),
+        *(
+            ["lab prepares", *sorted([phone, *steps] for phone, steps in kept.lab_prepares.items())]
+            if kept.lab_prepares
+            else []
+        ),
         ["limits", *(limit_words(limits_of(one.facts, kept.limits)) for one, _ in ready.phones if one.facts)],
     ]
     ends = [kept.max_rounds, str(kept.precision), str(kept.budget_s), kept.reruns]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from android_runner.facts import PhoneFacts
 from orchestrator.app.beginning import prepared
 from orchestrator.app.described import described_phones
 from orchestrator.app.estimate import estimate
+from orchestrator.app.lab_file import read_lab
 from orchestrator.app.prepare import OnPhone, expand_all
 from orchestrator.app.site import check_on_host, tool_for
 from orchestrator.app.wish import Wish
 from orchestrator.home import Home
+from orchestrator.lab import Lab
 from orchestrator.plan.matrix import Expansion
 from orchestrator.plan.order import verified
 from orchestrator.report.numbers import plural
@@ -46,8 +48,16 @@ def plan_only(wish: Wish, home: Home, adb_port: int, slots: int, say: Callable[[
         estimate_at_most=cost.at_most,
         stage_bytes=cost.bytes_a_phone * len(facts),
         estimate_basis="from the plan alone",
-        notes=_notes(wish, expansions.values()),
+        notes=(*_notes(wish, expansions.values()), *_of_lab(wish, facts, home)),
     )
+
+
+def _of_lab(wish: Wish, facts: Iterable[PhoneFacts], home: Home) -> Iterator[str]:
+    """What the lab's file adds to a run."""
+    lab = read_lab(home) if wish.as_lab else Lab()
+    for one in facts:
+        if steps := lab.prepare_of(one.identity):
+            yield f"lab.toml: {', '.join(steps)} on {one.identity} where it offers that; put back at the end"
 
 
 def _notes(wish: Wish, expansions: Iterable[Expansion]) -> tuple[str, ...]:

@@ -77,17 +77,17 @@ class _Came:
 
 
 @contextmanager
-def preparing(farm: Farm, wanted: Sequence[StepName], site: Site) -> Iterator[None]:
-    """Put back what dead runs left on the farm's phones, carry out the wanted steps; at the end put all back.
+def preparing(farm: Farm, wanted: Callable[[str], Sequence[StepName]], site: Site) -> Iterator[None]:
+    """Put back what dead runs left on the farm's phones, carry out the steps `wanted` of each; at the end all back.
 
     The lanes' kits then say whether a phone is tuned. With trials left running on the phones nothing is put back.
     Raises StoreError when an undo list can't be read or written: nothing is then changed on that phone.
     """
     lists = UndoLists(site.home)
-    kits = [lane.kit for lane in farm.lanes.values() if wanted or lists.of(lane.kit.phone) is not None]
+    kits = [lane.kit for lane in farm.lanes.values() if wanted(lane.kit.phone) or lists.of(lane.kit.phone) is not None]
     try:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            for came in pool.map(lambda kit: _prepare(kit, wanted, lists, farm.run_id, site.clock), kits):
+            for came in pool.map(lambda kit: _prepare(kit, wanted(kit.phone), lists, farm.run_id, site.clock), kits):
                 _tell(came, site, farm)
         yield
     finally:

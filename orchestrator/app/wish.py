@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from android_runner.capabilities import CommandDialect
 from android_runner.ort import OrtVersion
 from android_runner.preparing.steps import StepName
-from orchestrator.app.amounts import fraction_of, limits_of_words, seconds_of
+from orchestrator.app.amounts import dims_of_words, fraction_of, limits_of_words, seconds_of
 from orchestrator.errors import Problem, UsageError
 from orchestrator.plan.cells import Cell
 from orchestrator.plan.length import MAX_ITERATIONS, TrialLength
@@ -66,11 +66,12 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """A plan with everything typed over it: nothing looked at but the plan file itself."""
+    """A plan with everything typed over it; only its file was read. `as_lab`: phones are prepared as the lab says."""
 
     plan: PlanFile
     models: tuple[ModelEntry, ...]
     device: tuple[str, ...]
+    as_lab: bool = True
 
     @property
     def name(self) -> str:
@@ -125,7 +126,7 @@ def wish_of(options: RunOptions) -> Wish:
         problems.append(unknown("preset", options.preset, list(PRESETS)))
     problems += _bounds(options) + _endings(options, plan)
     problems += _stand_in(options, plan)
-    dims = _dims(options.dim, problems)
+    dims = dims_of_words(options.dim, problems)
     limits = limits_of_words(options.limit, problems)
     models = [entry if isinstance(entry, ModelEntry) else ModelEntry(path=entry) for entry in plan.models]
     for thing in options.things:
@@ -141,7 +142,12 @@ def wish_of(options: RunOptions) -> Wish:
         ModelEntry(path=one.path, dims={**one.dims, **dims}, inputs=options.inputs or one.inputs) for one in models
     ]
     plan = replace(plan, limits=replace(plan.limits, **limits.changes()))
-    return Wish(plan=_over(plan, options), models=tuple(typed), device=options.device or tuple(plan.device))
+    return Wish(
+        plan=_over(plan, options),
+        models=tuple(typed),
+        device=options.device or tuple(plan.device),
+        as_lab=options.prepare is not False,
+    )
 
 
 def _bounds(options: RunOptions) -> list[Problem]:
@@ -226,17 +232,6 @@ def _over(plan: PlanFile, options: RunOptions) -> PlanFile:
     return PlanFile(**fields)  # type: ignore[arg-type]
 
 
-def _dims(texts: Sequence[str], problems: list[Problem]) -> dict[str, int]:
-    dims: dict[str, int] = {}
-    for text in texts:
-        name, equals, value = text.rpartition("=")
-        if not equals or not name or not value.isascii() or not value.isdigit() or int(value) < 1:
-            problems.append(Problem("--dim", f"{text!r} is not NAME=NUMBER", "for example --dim batch=1"))
-        else:
-            dims[name] = int(value)
-    return dims
-
-
 def _models_in(path: Path, problems: list[Problem]) -> list[ModelEntry]:
     if not path.is_dir():
         return [ModelEntry(path=str(path))]
@@ -264,6 +259,8 @@ class Kept:
     custom_ops: tuple[tuple[str, str], ...] = ()
     """this host's libraries of custom operators: path and sha256"""
     prepare: tuple[StepName, ...] = ()
+    lab_prepares: Mapping[str, tuple[StepName, ...]] = field(default_factory=dict)
+    """Steps that the lab's file asked for, by phone."""
     max_rounds: int = 0
     """Rounds that were planned, more than `rounds` where precision or a budget decides; 0 in old runs: as `rounds`."""
     precision: float | None = None
@@ -273,6 +270,10 @@ class Kept:
     """The canary's case, "" where none was asked for."""
     limits: Mapping[str, float | bool] = field(default_factory=dict)
     """What the plan's `[limits]` say, by key; false where a rule is off."""
+
+    def steps_of(self, phone: str) -> tuple[StepName, ...]:
+        """The steps of preparing this phone, the lab's among them."""
+        return tuple(step for step in StepName if step in (*self.prepare, *self.lab_prepares.get(phone, ())))
 
 
 def kept_to_text(kept: Kept) -> str:
@@ -286,4 +287,5 @@ def kept_from_text(text: str) -> Kept:
     data = json.loads(text)
     kept = Kept(**{**data, "devices": tuple(data["devices"])})
     libraries = tuple((str(path), str(sha256)) for path, sha256 in kept.custom_ops)
-    return replace(kept, custom_ops=libraries, prepare=tuple(StepName(one) for one in kept.prepare))
+    of_lab = {phone: tuple(map(StepName, steps)) for phone, steps in kept.lab_prepares.items()}
+    return replace(kept, custom_ops=libraries, prepare=tuple(map(StepName, kept.prepare)), lab_prepares=of_lab)

@@ -124,7 +124,7 @@ def _follow(
     comparing = Comparing(contents, farm, site, progress.refuse, libraries)
     progress.begin(contents)
     try:
-        with _interrupts(farm), preparing(farm, kept_from_text(contents.run.plan_json).prepare, site):
+        with _interrupts(farm), preparing(farm, kept_from_text(contents.run.plan_json).steps_of, site):
             comparing.start()
             tally = carry_on(farm, site)
     except BaseException:

@@ -187,6 +187,24 @@ def test_a_resumed_run_prepares_again_and_its_series_is_tuned(bench: Bench) -> N
     }
 
 
+def test_the_labs_file_prepares_a_phone_for_every_run(bench: Bench) -> None:
+    before = bench.dump()
+    file = bench.orch.home / "lab.toml"
+    file.write_text(f'[prepare]\ndoze = true\nscreen = true\n[phones."{PHONE}"]\nprepare.screen = false\n')
+    unasked = bench.run[:-1]
+    try:
+        _, planned = bench.orch("plan", *unasked[1:])
+        _, without = bench.orch("plan", *unasked[1:], "--no-prepare")
+        code, said = bench.orch(*unasked)
+    finally:
+        file.unlink()
+    assert f"lab.toml: doze on {PHONE}" in planned
+    assert "lab.toml" not in without
+    assert (code, bench.left(), bench.dump()) == (0, 0, before), said
+    assert f"prepared  {PHONE}: doze\n" in said
+    assert "tuned" in said
+
+
 def test_ctrl_c_puts_back(bench: Bench) -> None:
     before = bench.dump()
     bench.orch.start(*bench.run, "--rounds", "40")

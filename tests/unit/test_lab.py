@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from android_runner.preparing.steps import StepName
 from orchestrator.app.lab_file import read_lab
 from orchestrator.errors import UsageError
 from orchestrator.home import Home
-from orchestrator.lab import Lab, Recovery, parse_lab
+from orchestrator.lab import Lab, PrepareTable, Recovery, parse_lab
 
 
 def test_a_home_without_a_file_changes_nothing(tmp_path: Path) -> None:
@@ -76,3 +78,11 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "lab.toml").write_bytes(b"#" * (1 << 21))
     with pytest.raises(UsageError, match="bytes"):
         read_lab(Home(tmp_path))
+
+
+def test_a_labs_steps_are_those_of_preparing_and_a_phone_may_differ() -> None:
+    assert {one.name for one in fields(PrepareTable)} == set(StepName)
+    lab = parse_lab("[prepare]\ndoze = true\nawake = true\n[phones.A.prepare]\ndoze = false\nclocks = true\n", "lab")
+    assert lab.prepare_of("A") == (StepName.AWAKE, StepName.CLOCKS)
+    assert lab.prepare_of("B") == (StepName.AWAKE, StepName.DOZE)
+    assert Lab().prepare_of("A") == ()
