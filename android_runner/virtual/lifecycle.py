@@ -16,11 +16,12 @@ import stat
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from android_runner.device import Serial
-from android_runner.errors import LinkLost
+from android_runner.errors import LinkError, LinkLost
 from android_runner.virtual.daemon import DOWN_NAME
 from android_runner.virtual.processes import kill_with_environment, spawn_detached
 from android_runner.virtual.root_tree import PROPERTY_DIR
@@ -87,14 +88,39 @@ def up(
     `slots` bounds how many timed commands compute at once in this home. `idle_exit_s` of 0: never. `confinement` is
     `auto` (namespaces where the host allows them) or `unconfined`, for phones that are started now, as is
     `seed` for what their scenarios draw. Raises `ProfileError` and `ScenarioError` before anything starts, `LinkError`
-    when phones do not come up.
+    when phones do not come up. One that is up and takes no connection is among them.
     """
     plain = [(Wanted(profile=one) if isinstance(one, str) else one, count) for one, count in wanted]
     asked = [(one.resolved(), one.base_name(), count) for one, count in plain]
+    named: list[tuple[str, Wanted]] = []
+    for one, name, count in asked:
+        first = sum(serialno.rpartition("-")[0] == name for serialno, _ in named) + 1
+        named += [(f"{name}-{number}", one) for number in range(first, first + count)]
+    return up_named(
+        home, named, adb_path, idle_exit_s=idle_exit_s, slots=slots, confinement=confinement, seed=seed
+    )  # fmt: skip
+
+
+def up_named(
+    home: Path,
+    named: Sequence[tuple[str, Wanted]],
+    adb_path: Path,
+    *,
+    idle_exit_s: float = DEFAULT_IDLE_EXIT_S,
+    slots: int = 1,
+    confinement: str = "auto",
+    seed: int = 0,
+) -> list[VirtualPhone]:
+    """Have the phones of these serial numbers, what each is beside it; else as `up`. Those that live are taken as they
+    are."""
     places = Places(home.resolve())
     with locked(places):
         server = _ensure_server(places, adb_path)
-        serialnos, missing = _share_out(places, asked)
+        living = {record.serialno for record in _living(places)}
+        serialnos = [serialno for serialno, _ in named]
+        missing = [(serialno, one.resolved()) for serialno, one in named if serialno not in living]
+        for _, one in missing:
+            one.loaded()
         for serialno in serialnos:
             (places.phone(serialno) / DOWN_NAME).unlink(missing_ok=True)
         write_slots(places.slots, slots)
@@ -108,7 +134,7 @@ def up(
             ports = _start_daemon(places, specs, idle_exit_s)
         for record in _living(places):
             if record.serialno in ports:
-                connect_phone(server.port, record.port)
+                _let_in(server, record)
             _set_launcher(places, record, slots_matter=slots_matter)
             record.daemon.send(signal.SIGUSR1)  # being wanted counts as use
         found = {phone.serialno: phone for phone in listing(home)}
@@ -167,24 +193,14 @@ def _ensure_server(places: Places, adb_path: Path) -> AdbServer:
     known = listed_ports(server.port)
     for record in _living(places):
         if record.port not in known:
-            connect_phone(server.port, record.port)
+            _let_in(server, record)
     return server
 
 
-def _share_out(places: Places, asked: Sequence[tuple[Wanted, str, int]]) -> tuple[list[str], list[tuple[str, Wanted]]]:
-    """The serial numbers that serve the request, and those of them that have to be started, with what they are."""
-    living = {record.serialno for record in _living(places)}
-    serialnos: list[str] = []
-    missing: list[tuple[str, Wanted]] = []
-    for wanted, name, count in asked:
-        number = 1
-        for _ in range(count):
-            while (serialno := f"{name}-{number}") in serialnos:
-                number += 1
-            serialnos.append(serialno)
-            if serialno not in living:
-                missing.append((serialno, wanted))
-    return serialnos, missing
+def _let_in(server: AdbServer, record: PhoneRecord) -> None:
+    """Connect the server to a phone; one that takes no connection now costs only itself."""
+    with suppress(LinkError):
+        connect_phone(server.port, record.port)
 
 
 def _start_daemon(places: Places, specs: Sequence[Mapping[str, object]], idle_exit_s: float) -> dict[str, int]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from android_runner.adb.discovery import SeenPhone, attached, open_device
-from android_runner.adb.server import AdbServer, adb_binary, real_server
+from android_runner.adb.server import DEFAULT_PORT, AdbServer, adb_binary, real_server
 from android_runner.deadline import Deadline
 from android_runner.device import Device
-from android_runner.errors import RunnerError
+from android_runner.errors import LinkLost, RunnerError
 from android_runner.facts import PhoneFacts, Vitals
 from android_runner.probe import probe_facts, read_vitals
 from orchestrator.errors import NoUsableDevice, Problem, UsageError
@@ -19,10 +21,15 @@ from orchestrator.home import Home
 from orchestrator.plan.select import Candidate, VirtualWish, choose, parse_devices
 from orchestrator.report.lines import as_listed
 
+if TYPE_CHECKING:
+    from android_runner.virtual.lifecycle import VirtualPhone
+
 PROBE_DEADLINE_S = 20.0
 OPEN_DEADLINE_S = 10.0
 IDLE_EXIT_S = 600.0
 """A run leaves the virtual phones that it started for ten idle minutes."""
+ABSENT = "it lets nobody connect: orch virtual down, then again"
+SERVER_TRIES = 3
 TRY_VIRTUAL = "no phone? orch run MODEL --device virtual tries everything without one"
 
 
@@ -90,11 +97,14 @@ def real_phones(port: int) -> list[Phone]:
 
 
 def virtual_phones(home: Home) -> list[Phone]:
-    """The virtual phones that live now; starts none, but their adb server if that has died."""
+    """The virtual phones that live now; starts none, but their adb server if that has died, also under our eyes."""
     from android_runner.virtual.lifecycle import ensure_server, listing  # noqa: PLC0415 - only for virtual phones
 
     if not any(one.state == "up" for one in listing(home.root)):
         return []
+    for _ in range(SERVER_TRIES - 1):
+        with suppress(LinkLost):
+            return look(AdbServer(port=ensure_server(home.root, adb_binary()).port))
     return look(AdbServer(port=ensure_server(home.root, adb_binary()).port))
 
 
@@ -111,29 +121,47 @@ def start_virtual(
 
     `seed` draws what the scenarios of those leave open that are started now.
     """
-    from android_runner.profile import ProfileError  # noqa: PLC0415
-    from android_runner.virtual.heat.scenario import ScenarioError  # noqa: PLC0415
     from android_runner.virtual.lifecycle import up  # noqa: PLC0415
     from android_runner.virtual.spec import Wanted  # noqa: PLC0415
 
     wanted = [(Wanted(profile=wish.profile, scenario=wish.scenario), wish.count) for wish in wishes]
+    confinement = "unconfined" if unconfined else "auto"
+
+    def start() -> list[VirtualPhone]:
+        return up(
+            home.root, wanted, adb_binary(), idle_exit_s=idle_exit_s, slots=slots, confinement=confinement, seed=seed
+        )  # fmt: skip
+
+    return _started(home, start)
+
+
+def restart_virtual(home: Home, facts: Sequence[PhoneFacts], slots: int) -> list[Phone]:
+    """These very virtual phones, by their serial numbers, started where they are down; raises as `start_virtual`."""
+    from android_runner.virtual.lifecycle import up_named  # noqa: PLC0415
+    from android_runner.virtual.spec import Wanted  # noqa: PLC0415
+
+    named = [(one.identity, Wanted(profile=one.profile, scenario=one.scenario)) for one in facts]
+    return _started(home, lambda: up_named(home.root, named, adb_binary(), idle_exit_s=IDLE_EXIT_S, slots=slots))
+
+
+def _started(home: Home, start: Callable[[], Sequence[VirtualPhone]]) -> list[Phone]:
+    """The phones that `start` gives, as the adb server sees them; one that it doesn't see is among them, unusable."""
+    from android_runner.profile import ProfileError  # noqa: PLC0415
+    from android_runner.virtual.heat.scenario import ScenarioError  # noqa: PLC0415
+    from android_runner.virtual.lifecycle import running_server  # noqa: PLC0415
+
     try:
-        confinement = "unconfined" if unconfined else "auto"
-        started = up(
-            home.root,
-            wanted,
-            adb_binary(),
-            idle_exit_s=idle_exit_s,
-            slots=slots,
-            confinement=confinement,
-            seed=seed,
-        )
+        started = start()
+        seen = {str(phone.seen.serial): phone for phone in virtual_phones(home)}
+        server = AdbServer(port=running_server(home.root) or DEFAULT_PORT)
     except (ProfileError, ScenarioError) as error:
         raise UsageError(Problem("--device virtual", str(error))) from error
     except RunnerError as error:
         raise UsageError(Problem("virtual phones", str(error), "orch virtual down, then again")) from error
-    serials = {str(one.serial) for one in started}
-    return [phone for phone in virtual_phones(home) if str(phone.seen.serial) in serials]
+    return [
+        seen.get(str(one.serial)) or Phone(SeenPhone(one.serial, "absent", None, "tcp", ""), server, None, None, ABSENT)
+        for one in started
+    ]
 
 
 def chosen_phones(

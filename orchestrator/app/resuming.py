@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from android_runner.phone.listing import script_digest
 from orchestrator.app.binary import Tool, kept_tool
 from orchestrator.app.custom_ops import still_there
-from orchestrator.app.phones import Phone, claim, real_phones, start_virtual
+from orchestrator.app.phones import Phone, claim, real_phones, restart_virtual
 from orchestrator.app.scratch import scratch_in
 from orchestrator.app.site import Site, able_phones, farm_for, kits_for, open_ids, script_unit
 from orchestrator.app.verifying import kept_checks
@@ -22,7 +21,6 @@ from orchestrator.home import Home
 from orchestrator.outcome import Failed, Skipped, SkipReason
 from orchestrator.plan.case import Case, Purpose
 from orchestrator.plan.length import TrialLength
-from orchestrator.plan.select import VirtualWish
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.records import RunContents, RunState, TrialRow
 from orchestrator.variants.inputs import kept_inputs
@@ -106,11 +104,8 @@ def _may_go_on(outcome: object) -> bool:
 
 def _phones_of(contents: RunContents, site: Site) -> list[Phone]:
     wanted = {record.phone for record in contents.phones}
-    kinds = Counter((one.facts.profile, one.facts.scenario) for one in contents.phones if one.facts.virtual)
-    phones = []
-    if kinds:
-        wishes = [VirtualWish(profile, count, scenario) for (profile, scenario), count in kinds.items()]
-        phones += start_virtual(site.home, wishes, site.slots)
+    virtual = [one.facts for one in contents.phones if one.facts.virtual]
+    phones = restart_virtual(site.home, virtual, site.slots) if virtual else []
     if not all(record.facts.virtual for record in contents.phones):
         phones += real_phones(site.adb_port)
     usable = [phone for phone in phones if phone.facts is not None and phone.label in wanted]
