@@ -3,6 +3,7 @@
     start_block(device, block, script, deadline=…)                detached; the prompt is back in milliseconds
     follow_block(source, block, collect_dir=…, …) -> BlockReport  waits for its end, survives lost links, pulls
     clean_block(device, block, deadline=…)                        when the results are safe on the host
+    end_block(device, block, deadline=…) -> list[str]             ends what runs of it
     sweep(device, deadline=…) -> list[str]                        ends what is left of a dead run, and says what it was
 
 `follow_block` may be called for a block that runs, has ended, never began, or died without an end. `source` gives the
@@ -37,6 +38,7 @@ __all__ = [
     "Pace",
     "Progress",
     "clean_block",
+    "end_block",
     "follow_block",
     "start_block",
     "sweep",
@@ -127,6 +129,11 @@ def clean_block(device: Device, block: Block, *, deadline: Deadline) -> None:
     if result.exit_code:
         said = cleaned(result.stderr.decode("utf-8", errors="replace"))
         raise PhoneRefused(f"{device.serial}: block {block.block_id} can't be removed; the phone says: {said}")
+
+
+def end_block(device: Device, block: Block, *, deadline: Deadline) -> list[str]:
+    """End every process of a block; returns what was ended, a sentence each. Raises `LinkError`."""
+    return read_ended(device.shell(end_command(block), deadline=deadline, max_output_bytes=256 * 1024).text())
 
 
 def sweep(device: Device, *, deadline: Deadline) -> list[str]:

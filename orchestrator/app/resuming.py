@@ -41,7 +41,7 @@ class Resumed:
 
 
 def resume(run_id: str, site: Site) -> Resumed:
-    """Go on with a run: take over what phones finished alone, then plan what is still open.
+    """Go on with a run: take over what phones finished alone, then plan what is still open, and tidy up behind it all.
 
     Raises UsageError or StoreError when the run's files are gone, before a phone is looked for; UsageError when a phone
     is busy, NoUsableDevice when no phone of the run is there.
@@ -51,7 +51,7 @@ def resume(run_id: str, site: Site) -> Resumed:
     kept = kept_from_text(contents.run.plan_json)
     blocks = ledger.open_blocks(run_id)
     again = to_try_again(contents.cases, ledger.trials(run_id))
-    if not again and not blocks and not open_ids(ledger, run_id):
+    if not (again or blocks or open_ids(ledger, run_id) or ledger.untidy_blocks(run_id=run_id)):
         if ledger.run_state(run_id) is not RunState.FINISHED:  # killed between its last trial's row and its own
             ledger.set_run_state(run_id, RunState.FINISHED)
         return Resumed(run_id=run_id, adopted=0, open_trials=0, farm=None)

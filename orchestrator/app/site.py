@@ -232,6 +232,8 @@ def farm_for(
     scratch = make_scratch(site.home)
     for phone, _ in phones:
         lane = Lane(kits[phone.label], evidence, scratch, farm.post, site.clock)
+        for block_id in site.ledger.untidy_blocks(phone=phone.label):
+            lane.tidy(block_id)
         farm.add_lane(lane, epoch=_epoch(phone, site.ledger), boot_id=_boot_id(phone))
     farm.watches = site.hubs.watches([one for one, _ in phones], lambda lost: farm.post(HubLost(lost)), site.clock)
     return farm

@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from android_runner.deadline import Clock
 from orchestrator.farm.kit import LaneKit
 from orchestrator.farm.lane import Lane
-from orchestrator.farm.messages import BlockOrder, BlockOutcome, LaneBroken, Report
+from orchestrator.farm.messages import BlockOrder, BlockOutcome, BlockTidied, LaneBroken, Report
 from orchestrator.farm.protocol import PhoneGone
 from orchestrator.farm.worktext import work_from_text
 from orchestrator.store.evidence import EvidenceStore
@@ -36,38 +36,56 @@ def adopt_orphans(
 
     A block whose phone is away stays open: the next `resume` asks again. Raises what broke a lane: that is a bug.
     """
-    reports: SimpleQueue[Report] = SimpleQueue()
-    lanes: dict[str, Lane] = {}
-    waiting_of = Counter(block.phone for block in blocks if block.phone in kits)
-    waiting = waiting_of.total()
-    gone: set[str] = set()
-    for phone in dict.fromkeys(block.phone for block in blocks if block.phone in kits):
-        lane = Lane(kits[phone], evidence, scratch, reports.put, clock)
-        for block in blocks:
-            if block.phone == phone:
-                lane.give(order_of(block))
-        lane.start()
-        lanes[phone] = lane
-    adopted = 0
-    while waiting:
-        match reports.get():
-            case BlockOutcome() as outcome if outcome.event.phone not in gone:
-                waiting -= 1
-                waiting_of[outcome.event.phone] -= 1
-                if outcome.event.failure is None:
-                    ledger.record_attempts(outcome.attempts)
-                    ledger.close_block(outcome.block_id, outcome.ending, clock.now())
-                    lanes[outcome.event.phone].stored(outcome.block_id)
-                    adopted += len(outcome.attempts)
+    return _Adoption(ledger, [block for block in blocks if block.phone in kits], clock).run(kits, evidence, scratch)
+
+
+class _Adoption:
+    """The blocks that are waited for, by phone, and what came of them so far."""
+
+    def __init__(self, ledger: Ledger, blocks: Sequence[BlockRecord], clock: Clock) -> None:
+        self._ledger = ledger
+        self._blocks = blocks
+        self._clock = clock
+        self._waiting = Counter(block.phone for block in blocks)
+        self._lanes: dict[str, Lane] = {}
+        self._adopted = 0
+
+    def run(self, kits: Mapping[str, LaneKit], evidence: EvidenceStore, scratch: Path) -> int:
+        """Follow them all; how many attempts were taken over."""
+        reports: SimpleQueue[Report] = SimpleQueue()
+        for phone in self._waiting:
+            lane = self._lanes[phone] = Lane(kits[phone], evidence, scratch, reports.put, self._clock)
+            for block in self._blocks:
+                if block.phone == phone:
+                    lane.give(order_of(block))
+            lane.start()
+        while self._waiting.total():
+            self._take(reports.get())
+        _end_all(self._lanes.values())
+        while not reports.empty():
+            self._take(reports.get())
+        return self._adopted
+
+    def _take(self, report: Report) -> None:
+        match report:
+            case BlockOutcome(event=event) if self._waiting[event.phone]:
+                self._waiting[event.phone] -= 1
+                if event.failure is None:
+                    self._store(report)
             case PhoneGone(phone=phone):
-                gone.add(phone)
-                waiting -= waiting_of.pop(phone)
+                self._waiting[phone] = 0
+            case BlockTidied(block_id=block_id):
+                self._ledger.block_tidied(block_id, self._clock.now())
             case LaneBroken(error=error):
                 raise error
             case _:
                 pass
-    _end_all(lanes.values())
-    return adopted
+
+    def _store(self, outcome: BlockOutcome) -> None:
+        self._ledger.record_attempts(outcome.attempts)
+        self._ledger.close_block(outcome.block_id, outcome.ending, self._clock.now())
+        self._lanes[outcome.event.phone].stored(outcome.block_id)
+        self._adopted += len(outcome.attempts)
 
 
 def _end_all(lanes: Collection[Lane]) -> None:

@@ -18,11 +18,20 @@ from android_runner.deadline import Clock, Deadline
 from android_runner.device import Device
 from android_runner.errors import HostileAnswer, LinkError, LinkRefused, RunnerError, SettingRefused
 from android_runner.lease import take_lease
-from android_runner.run import BlockControl, Pace, clean_block, follow_block, start_block, sweep
+from android_runner.run import BlockControl, Pace, clean_block, end_block, follow_block, start_block, sweep
 from android_runner.staging import stage, staged_dir
 from orchestrator.farm.attempts import Placed, attempt_of
 from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, failed, task_of, units_for
-from orchestrator.farm.messages import BlockOrder, BlockOutcome, BlockStored, LaneBroken, Report, Staged, TrialSeen
+from orchestrator.farm.messages import (
+    BlockOrder,
+    BlockOutcome,
+    BlockStored,
+    BlockTidied,
+    LaneBroken,
+    Report,
+    Staged,
+    TrialSeen,
+)
 from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneUp, WorkEnded
 from orchestrator.outcome import Failed
 from orchestrator.plan.case import Purpose
@@ -52,7 +61,7 @@ class Lane:
         self.control = BlockControl()
         self._swept = False
         self._inbox: SimpleQueue[BlockOrder | BlockStored | None] = SimpleQueue()
-        self._unstored: dict[str, Block] = {}
+        self._unstored: dict[str, BlockStored] = {}
         self._thread = threading.Thread(target=self._live, name=f"lane {kit.phone}", daemon=True)
 
     def start(self) -> None:
@@ -65,9 +74,13 @@ class Lane:
 
     def stored(self, block_id: str) -> None:
         """The rows of a block that was reported are safe: tidy up behind it, before what is given after this."""
-        block = self._unstored.pop(block_id, None)
-        if block is not None:
-            self._inbox.put(BlockStored(block))
+        stored = self._unstored.pop(block_id, None)
+        if stored is not None:
+            self._inbox.put(stored)
+
+    def tidy(self, block_id: str) -> None:
+        """Remove what an earlier process left of a block that the ledger has closed."""
+        self._inbox.put(BlockStored(Block(block_id=block_id, epoch=0, tasks=()), over=False))
 
     def end(self) -> None:
         """Take nothing more; the thread ends after what it was given."""
@@ -85,7 +98,7 @@ class Lane:
 
             while (order := self._inbox.get()) is not None:
                 if isinstance(order, BlockStored):
-                    self._tidy(order.block)
+                    self._tidy(order.block, over=order.over)
                 else:
                     self._carry_out(order)
         except BaseException as error:  # noqa: BLE001 - the top of a thread: a bug here must reach the loop
@@ -210,7 +223,7 @@ class Lane:
             end for folder, (_, end) in zip(report.folders, results, strict=True) if folder.task_id not in cut_short
         )
         event = BlockEnded(self.kit.phone, (*ended, *refused), not_started, took_s=_took_s(report))
-        self._unstored[order.block_id] = self._block(order, placed)
+        self._unstored[order.block_id] = BlockStored(self._block(order, placed))
         self.post(
             BlockOutcome(
                 block_id=order.block_id,
@@ -220,13 +233,18 @@ class Lane:
             )
         )
 
-    def _tidy(self, block: Block) -> None:
+    def _tidy(self, block: Block, *, over: bool) -> None:
         """What is safe in the ledger need not stay on the phone; a phone that is away keeps it for the next time."""
         shutil.rmtree(self.scratch / block.block_id, ignore_errors=True)
+        deadline = Deadline.after(START_DEADLINE_S, self.clock)
         try:
-            clean_block(self.kit.source(), block, deadline=Deadline.after(START_DEADLINE_S, self.clock))
+            device = self.kit.source()
+            if not over:
+                end_block(device, block, deadline=deadline)
+            clean_block(device, block, deadline=deadline)
         except RunnerError:
             return
+        self.post(BlockTidied(self.kit.phone, block.block_id))
 
     def _block(self, order: BlockOrder, placed: list[Placed]) -> Block:
         tasks = tuple(each.task for each in placed)
@@ -242,6 +260,8 @@ class Lane:
         )
 
     def _nothing_ran(self, order: BlockOrder, failure: Failed) -> None:
+        # It may run all the same: a phone that lied about its journal has a script.
+        self._unstored[order.block_id] = BlockStored(self._block(order, []), over=False)
         event = BlockEnded(self.kit.phone, (), order.works, failure)
         self.post(BlockOutcome(block_id=order.block_id, ending="failed", attempts=(), event=event))
 

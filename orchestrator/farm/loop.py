@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from typing import Protocol
@@ -13,7 +13,16 @@ from orchestrator.digest import digest_of
 from orchestrator.errors import ExitCode
 from orchestrator.farm.kit import task_id
 from orchestrator.farm.lane import Lane
-from orchestrator.farm.messages import BlockOrder, BlockOutcome, HubLost, LaneBroken, Report, Staged, TrialSeen
+from orchestrator.farm.messages import (
+    BlockOrder,
+    BlockOutcome,
+    BlockTidied,
+    HubLost,
+    LaneBroken,
+    Report,
+    Staged,
+    TrialSeen,
+)
 from orchestrator.farm.protocol import (
     Command,
     EndTrial,
@@ -158,6 +167,15 @@ class Farm:
         if not self.left:
             for lane in self.lanes.values():
                 lane.join(30.0)
+            self._take_last()
+
+    def _take_last(self) -> None:
+        """What the lanes tidied up at their end."""
+        with suppress(Empty):
+            while True:
+                report = self._reports.get_nowait()
+                if isinstance(report, BlockTidied):
+                    self._take(report)
 
     # --- reports in ---------------------------------------------------------------------------------------------
 
@@ -178,6 +196,8 @@ class Farm:
                 self._feed(replace(report.event, at_s=self.clock.monotonic_s() - self._begun_s))
             case HubLost(incident):
                 self.watcher.hub_lost(incident.words())
+            case BlockTidied(_, block_id):
+                self.ledger.block_tidied(block_id, self.clock.now())
             case PhoneGone(phone, why):
                 self.watcher.phone_gone(phone, why)
                 self._feed(report)

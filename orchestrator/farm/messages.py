@@ -23,9 +23,18 @@ class BlockOrder:
 
 @dataclass(frozen=True, slots=True)
 class BlockStored:
-    """What a block brought is in the ledger: its folder on the phone has done its duty."""
+    """What a block brought is in the ledger: its folder on the phone has done its duty. `over`: nothing of it runs."""
 
     block: Block
+    over: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTidied:
+    """Nothing of a block lies on its phone any more."""
+
+    phone: str
+    block_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,4 +78,4 @@ class HubLost:
     incident: HubIncident
 
 
-Report = HubLost | BlockOutcome | Staged | TrialSeen | LaneBroken | PhoneUp | PhoneGone
+Report = HubLost | BlockOutcome | BlockTidied | Staged | TrialSeen | LaneBroken | PhoneUp | PhoneGone

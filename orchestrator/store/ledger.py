@@ -189,6 +189,20 @@ class Ledger:
             values = {"ending": str(ending), "closed_at": moment_text(closed_at)}
             connection.execute(BLOCK.update().where(*is_open).values(**values))
 
+    def untidy_blocks(self, *, run_id: str = "", phone: str = "") -> list[str]:
+        """Closed blocks that may still lie on their phones, oldest first: those of a run, of a phone, or of both."""
+        query = sa.select(BLOCK.c.block_id).where(BLOCK.c.closed_at.is_not(None), BLOCK.c.tidied_at.is_(None))
+        query = query.where(BLOCK.c.run_id == run_id) if run_id else query
+        query = query.where(BLOCK.c.phone == phone) if phone else query
+        with self._database.reading() as connection:
+            return [name for (name,) in connection.execute(query.order_by(BLOCK.c.opened_at, BLOCK.c.block_id))]
+
+    def block_tidied(self, block_id: str, at: datetime) -> None:
+        """Nothing of a closed block lies on its phone any more."""
+        with self._database.writing() as connection:
+            this = (BLOCK.c.block_id == block_id, BLOCK.c.closed_at.is_not(None))
+            connection.execute(BLOCK.update().where(*this).values(tidied_at=moment_text(at)))
+
     def open_blocks(self, run_id: str) -> list[BlockRecord]:
         """Blocks whose end nobody has seen, oldest first."""
         query = sa.select(BLOCK).where(BLOCK.c.run_id == run_id, BLOCK.c.closed_at.is_(None))

@@ -105,6 +105,13 @@ _INCIDENTS = (
 """What was tried for phones that did not answer."""
 
 
+_TIDIED = (
+    "ALTER TABLE block ADD COLUMN tidied_at TEXT",
+    "UPDATE block SET tidied_at = closed_at",
+)
+"""Whether a closed block's folder is gone from its phone; of those before nobody knows, and nobody asked."""
+
+
 def _first(connection: sa.Connection) -> None:
     for statement in _FIRST:
         connection.execute(sa.text(statement))
@@ -130,9 +137,14 @@ def _incidents(connection: sa.Connection) -> None:
         connection.execute(sa.text(statement))
 
 
+def _tidied(connection: sa.Connection) -> None:
+    for statement in _TIDIED:
+        connection.execute(sa.text(statement))
+
+
 Migration = Callable[[sa.Connection], None]
 
-MIGRATIONS: Mapping[int, Migration] = {1: _first, 2: _validity, 3: _placement, 4: _phones, 5: _incidents}
+MIGRATIONS: Mapping[int, Migration] = {1: _first, 2: _validity, 3: _placement, 4: _phones, 5: _incidents, 6: _tidied}
 
 SCHEMA_VERSION = max(MIGRATIONS)
 """What this program writes; every attempt's row says under which it was written."""

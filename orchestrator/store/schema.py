@@ -132,8 +132,10 @@ BLOCK = Table(
     Column("tasks", Text, nullable=False),
     Column("ending", Text),
     Column("closed_at", Text),
+    Column("tidied_at", Text),
     Index("block_run", "run_id"),
 )
+"""`closed_at`: nothing more is to be expected of it; `tidied_at`: nothing of it lies on its phone any more."""
 
 ATTEMPT = Table(
     "attempt",

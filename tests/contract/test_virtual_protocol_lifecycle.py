@@ -14,8 +14,10 @@ import pytest
 from android_runner.errors import LinkRefused
 from android_runner.profile import ProfileError
 from android_runner.virtual import lifecycle
+from android_runner.virtual.faults import FaultPlan
 from android_runner.virtual.processes import identify, with_environment
 from android_runner.virtual.server import ask, living_server
+from android_runner.virtual.spec import Wanted
 from android_runner.virtual.state import Places, read_phone
 from tests.virtual_lab import VirtualLab, adb_path
 
@@ -75,6 +77,30 @@ def test_up_takes_what_lives_and_starts_the_rest(lab: VirtualLab) -> None:
     with pytest.raises(ProfileError):
         lab.up("pixel-8", "no-such-phone")
     assert len(lifecycle.listing(lab.home)) == 3
+
+
+def test_phones_are_had_by_their_serial_numbers(lab: VirtualLab) -> None:
+    (first,) = lab.up("pixel-8")
+    named = [(f"virtual-pixel-8-{number}", Wanted(profile="pixel-8")) for number in (3, 1)]
+    third, same = lifecycle.up_named(lab.home, named, adb_path(), idle_exit_s=120.0)
+    assert same == first
+    assert third.serialno == "virtual-pixel-8-3"
+    assert [phone.serialno for phone in lifecycle.listing(lab.home)] == [first.serialno, third.serialno]
+
+
+def test_a_phone_that_lets_nobody_connect_costs_only_itself(lab: VirtualLab) -> None:
+    one, two = lab.up(("pixel-8", 2))
+    lab.faults(one, FaultPlan(unplugged=True))
+    server = living_server(Places(lab.home.resolve()))
+    assert server is not None
+    server.process.send(signal.SIGKILL)
+    assert server.process.wait_gone(5)
+    assert [phone.serialno for phone in lab.up(("pixel-8", 2))] == [one.serialno, two.serialno]
+    assert str(two.serial) in ask(lab.server_port, "host:devices")
+    assert lab.shell(two, "echo alive").stdout == b"alive\n"
+    lab.faults(one)
+    lab.up(("pixel-8", 2))
+    assert lab.shell(one, "echo back").stdout == b"back\n"
 
 
 def test_one_of_several_goes_and_comes_back_with_its_files(lab: VirtualLab) -> None:

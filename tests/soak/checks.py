@@ -26,8 +26,11 @@ OWN_TO_A_RUN = frozenset(
     {"run", "trial", "attempt", "counted_attempt", "block", "epoch", "recorded_at", "evidence", "number", "adopted"}
 )
 """Columns that name this very run, say when and as the how-manieth try something was stored, or by whom."""
-FIGURES = frozenset({"load_1m_before", "load_1m_after", "residency_loss", "boot_id_before", "boot_id_after"})
-"""What was read off the phone around an attempt, and has no unit."""
+FIGURES = frozenset(
+    {"load_1m_before", "load_1m_after", "residency_loss", "boot_id_before", "boot_id_after", "page_cache"}
+    | {"validity", "validity_reasons"}
+)
+"""What was read off the phone around an attempt and has no unit, and what is judged of that alone."""
 OVERLAP_S = 0.05
 MAY_FAIL = frozenset({"lab", "us", "runtime"})
 """Who may be to blame in a story of bad phones and links; models and plans are the same as without faults."""
@@ -153,14 +156,18 @@ def check_phones(lab: Lab) -> Iterator[str]:
                 yield f"{serialno}: {path.name}: beside our folder"
 
 
-def check_like(home: Path, run_id: str, reference_home: Path, reference: str) -> Iterator[str]:
-    """(trial, outcome) and each field that is no figure are those of a fault-free run, but for rows that say why."""
+def check_like(home: Path, run_id: str, reference_home: Path, reference: str, *, whole: bool) -> Iterator[str]:
+    """(trial, outcome) and each field that is no figure are those of a fault-free run, but for rows that say why.
+
+    `whole`: all its trials were planned here, none was left out with its phone.
+    """
     ours, theirs = _frames(home, run_id), _frames(reference_home, reference)
     key = ["phone", "case", "purpose", "round"]
     for frame in ("trials", "attempts"):
         mine, other = (_comparable(each[frame], frame) for each in (ours, theirs))
         mine, other = mine.set_index(key).sort_index(), other.set_index(key).sort_index()
-        if frame == "trials" and set(mine.index) != set(other.index):
+        missing, more = set(other.index) - set(mine.index), set(mine.index) - set(other.index)
+        if frame == "trials" and (more or (missing and whole)):
             yield f"{run_id}: other trials than without faults"
         state = "state" if frame == "trials" else "outcome"
         for name in mine.index.intersection(other.index):
