@@ -48,9 +48,10 @@ class Vitals:
     `dumpsys thermalservice` counts (0 none … 6 shutdown), `uptime_s` in seconds. Of each cpufreq policy, by its number:
     `residency_s` since boot as (kHz, seconds) in rising order, `limit_khz` the highest clock the kernel allows now,
     `governors`. `battery_current_ua` in µA as the driver counts (its sign and, on some phones, its unit differ),
-    `battery_health` and `battery_status` in the kernel's words ("Good", "Charging"). `running` counts what is runnable
-    at this moment, who asks included; `available_bytes` is the kernel's MemAvailable; `doze` the device idle
-    controller's state.
+    `battery_health` and `battery_status` in the kernel's words ("Good", "Charging"); in µAh `battery_full_uah` what it
+    holds when full and `battery_design_uah` what it held when new; `battery_cycles` how often it was charged. `running`
+    counts what is runnable at this moment, who asks included; `available_bytes` is the kernel's MemAvailable; `doze`
+    the device idle controller's state.
     """
 
     uptime_s: float | None = None
@@ -60,6 +61,9 @@ class Vitals:
     battery_current_ua: int | None = None
     battery_health: str | None = None
     battery_status: str | None = None
+    battery_full_uah: int | None = None
+    battery_design_uah: int | None = None
+    battery_cycles: int | None = None
     thermal_status: int | None = None
     zones_c: Mapping[str, float] = field(default_factory=dict)
     current_freq_khz: tuple[int, ...] = ()

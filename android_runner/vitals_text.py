@@ -23,6 +23,11 @@ MAX_STEPS = 256
 
 MAX_KHZ = 10**9
 
+LEAST_UAH, MAX_UAH = 500_000, 30_000_000
+"""Capacities of phones and tablets."""
+RECKONED_LEVEL = 50
+"""Below this level a capacity reckoned from the charge is off by more than two per cent for the level's rounding."""
+
 TICK_S = 0.01
 """`time_in_state` counts in 10 ms: Documentation/cpu-freq/cpufreq-stats.txt of Linux."""
 
@@ -114,6 +119,9 @@ class _Reading:
             battery_current_ua=_signed(self.plain.get("/battery/current_now")),
             battery_health=self._word("/battery/health", "health", HEALTH),
             battery_status=self._word("/battery/status", "charging", STATUS),
+            battery_full_uah=self._full_uah(),
+            battery_design_uah=_capacity_uah(self.plain.get("/battery/charge_full_design")),
+            battery_cycles=whole_number(self.plain.get("/battery/cycle_count", ""), highest=100_000),
             thermal_status=whole_number(self.plain.get("status", ""), highest=6),
             zones_c=self._zones(),
             current_freq_khz=tuple(self.clocks[key] for key in sorted(self.clocks) if key[0] == kind),
@@ -135,6 +143,15 @@ class _Reading:
         number = whole_number(self.plain.get(dumpsys, ""), highest=len(words))
         return cleaned(self.plain.get(file, ""))[:32] or (words[number - 1] if number else None)
 
+    def _full_uah(self) -> int | None:
+        """The kernel's figure, else reckoned from what is in the battery now, where it is full enough for that."""
+        told = _capacity_uah(self.plain.get("/battery/charge_full"))
+        held = whole_number(self.plain.get("counter", ""), highest=MAX_UAH)
+        level = whole_number(self._either("/battery/capacity", "level"), highest=100)
+        if told is not None or held is None or level is None or level < RECKONED_LEVEL:
+            return told
+        return _capacity_uah(str(round(held * 100 / level)))
+
     def _zones(self) -> dict[str, float]:
         zones: dict[str, float] = {}
         for number in sorted(self.zone_figures)[:MAX_ZONES]:
@@ -153,9 +170,18 @@ _PLAIN = (
     "/battery/current_now",
     "/battery/health",
     "/battery/status",
+    "/battery/charge_full",
+    "/battery/charge_full_design",
+    "/battery/cycle_count",
 )
 _DUMPSYS = {
-    "dumpsys-battery": {"level": "level", "temperature": "temperature", "status": "charging", "health": "health"},
+    "dumpsys-battery": {
+        "level": "level",
+        "temperature": "temperature",
+        "status": "charging",
+        "health": "health",
+        "charge counter": "counter",
+    },
     "dumpsys-thermalservice": {"thermal status": "status"},
     "dumpsys-power": {"mwakefulness": "wakefulness"},
     "dumpsys-deviceidle": {"deep": "deep"},
@@ -193,6 +219,12 @@ def _running(loadavg: str | None) -> int | None:
 def _available_bytes(line: str | None) -> int | None:
     found = re.search(r"^\s*(?:MemAvailable:)?\s*(\d{1,15}) kB", line or "")
     return int(found[1]) * 1024 if found else None
+
+
+def _capacity_uah(text: str | None) -> int | None:
+    """A phone's battery in µAh; None for what is none: some drivers count otherwise."""
+    found = whole_number(text or "", highest=MAX_UAH)
+    return found if found is not None and found >= LEAST_UAH else None
 
 
 def _signed(text: str | None) -> int | None:

@@ -15,6 +15,7 @@ from android_runner.preparing.steps import StepName
 from android_runner.settings import SessionSettings
 from orchestrator import __version__
 from orchestrator.app.amounts import seconds_of
+from orchestrator.app.batteries import note_batteries
 from orchestrator.app.binary import Tool
 from orchestrator.app.comparing import pairs_of
 from orchestrator.app.custom_ops import custom_ops
@@ -92,6 +93,7 @@ def begin(ready: Ready, site: Site) -> Farm:
     run_id = ready.named.run_id
     contents, kept, checks = _contents(ready, site)
     site.ledger.add_run(contents)
+    note_batteries([phone for phone, _ in ready.phones], run_id, site.ledger, site.clock.now())
     canary = ready.workshop.canary
     materials = Materials(
         run_id=run_id,

@@ -14,7 +14,7 @@ from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.numbers import plural, ratio
 from orchestrator.report.prepared import prepared_steps
 from orchestrator.report.sentence import how_sure
-from orchestrator.report.source import Cell, Row, flag, number, text, whole
+from orchestrator.report.source import Cell, Row, flag, names, number, text, whole
 from orchestrator.report.summary import PhoneAnswer, SettingRow, TwinDifference
 from orchestrator.report.sustained import Sustained
 from orchestrator.report.tally import counts_of, marks_of, outcome_words, why_not_measured
@@ -163,6 +163,7 @@ def _answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
         nnapi=_in_order(source.nnapi, rows),
         prepared=prepared_steps(facts),
         prepare_problem=text(facts, "prepare_problem"),
+        battery=names(facts, "battery_care"),
         sustained=source.sustained,
     )
 

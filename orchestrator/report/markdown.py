@@ -92,6 +92,8 @@ def _phone(phone: PhoneAnswer, model: str) -> list[str]:
     preparation = preparation_words(phone.prepared, phone.prepare_problem, tuned=phone.tuned)
     if preparation:
         lines += [paragraph(f"{preparation[0].upper()}{preparation[1:]}."), ""]
+    for words in phone.battery:
+        lines += [paragraph(f"{words[0].upper()}{words[1:]}."), ""]
     if phone.baseline_note:
         lines += [paragraph(phone.baseline_note), ""]
     if not phone.rows:

@@ -135,6 +135,8 @@ class PhoneAnswer:
     nnapi: NnapiAnswer | None = None
     prepared: tuple[PreparedStep, ...] = ()
     prepare_problem: str = ""
+    battery: tuple[str, ...] = ()
+    """What its battery asks of a person."""
     sustained: Sustained | None = None
     trust: PhoneTrust | None = None
 

@@ -177,6 +177,7 @@ def _notes(phones: Sequence[PhoneAnswer], width: int) -> list[Line]:
             names = [row.row for row in phone.rows if row.rank == 1]
             notes.append(f"{phone.verdict.reason} among {', '.join(names)}")
         notes.append(preparation_words(phone.prepared, phone.prepare_problem, tuned=phone.tuned))
+        notes += phone.battery
         words = joined(notes, "; ")
         if words:
             lines += paragraph(f"{fit(phone.label, 20)}  {words}", width, indent=2, hang=4)

@@ -79,6 +79,9 @@ PHONES: Columns = {
     "shell": _C("", "the shell that runs our script"),
     "prepared": _C("", "steps of its preparation: step, standing (done, not offered, refused), words", "list"),
     "prepare_problem": _C("", "why it could not be prepared"),
+    "place": _C("", "where it hung when the run began: usb:BUS-PORT.PORT, tcp"),
+    "battery_capacity": _C("", "share of its battery's capacity that is left; missing: not told", "float"),
+    "battery_care": _C("", "what its battery asks of a person, in words", "list"),
 }
 
 VARIANTS: Columns = {

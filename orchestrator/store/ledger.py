@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from android_runner.block import BlockEnding
 from orchestrator.outcome import Outcome
 from orchestrator.store import run_rows, trial_rows
+from orchestrator.store.battery_log import BatteryLog
 from orchestrator.store.codec import from_text, moment_from, moment_text, to_text
 from orchestrator.store.database import Database
 from orchestrator.store.incidents import Incidents
@@ -47,15 +48,16 @@ def _now() -> datetime:
 class Ledger:
     """A home's ledger. Threads may share one, and processes the file; each method is one transaction.
 
-    `phones` is the lab's registry of phones, `incidents` what happened to them. Every method raises StoreError when the
-    database can't be read or written, and that only for reasons outside the program; calls that make no sense (an
-    unknown trial, a second end) raise ValueError.
+    `phones` is the lab's registry of phones, `incidents` what happened to them, `batteries` what theirs were like. Every
+    method raises StoreError when the database can't be read or written, and that only for reasons outside the program; calls
+    that make no sense (an unknown trial, a second end) raise ValueError.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.phones = PhoneBook(database)
         self.incidents = Incidents(database)
+        self.batteries = BatteryLog(database)
 
     @classmethod
     def open(cls, home: Path) -> Ledger:

@@ -122,6 +122,14 @@ def _validity(connection: sa.Connection) -> None:
         connection.execute(sa.text(statement))
 
 
+_BATTERY = (
+    """CREATE TABLE battery (
+        phone TEXT NOT NULL, run_id TEXT NOT NULL, at TEXT NOT NULL, record TEXT NOT NULL,
+        PRIMARY KEY (phone, run_id), FOREIGN KEY(run_id) REFERENCES run (run_id))""",
+    "CREATE INDEX battery_at ON battery (phone, at)",
+)
+
+
 def _placement(connection: sa.Connection) -> None:
     for statement in _PLACEMENT:
         connection.execute(sa.text(statement))
@@ -142,9 +150,14 @@ def _tidied(connection: sa.Connection) -> None:
         connection.execute(sa.text(statement))
 
 
+def _battery(connection: sa.Connection) -> None:
+    for statement in _BATTERY:
+        connection.execute(sa.text(statement))
+
+
 Migration = Callable[[sa.Connection], None]
 
-MIGRATIONS: Mapping[int, Migration] = {1: _first, 2: _validity, 3: _placement, 4: _phones, 5: _incidents, 6: _tidied}
+MIGRATIONS: Mapping[int, Migration] = {1: _first, 2: _validity, 3: _placement, 4: _phones, 5: _incidents, 6: _tidied, 7: _battery}
 
 SCHEMA_VERSION = max(MIGRATIONS)
 """What this program writes; every attempt's row says under which it was written."""

@@ -234,6 +234,17 @@ PHONE = Table(
 )
 """A lab's phones as they stand; the last word holds. Null: not so."""
 
+BATTERY = Table(
+    "battery",
+    METADATA,
+    Column("phone", Text, primary_key=True),
+    Column("run_id", Text, ForeignKey("run.run_id"), primary_key=True),
+    Column("at", Text, nullable=False),
+    Column("record", Text, nullable=False),
+    Index("battery_at", "phone", "at"),
+)
+"""Append-only: a phone's battery as a run found it."""
+
 PHONE_EVENT = Table(
     "phone_event",
     METADATA,
