@@ -1,4 +1,4 @@
-"""Pure: where a phone hung in a run, and what its battery asks of a person, as cells of a frame."""
+"""Where a phone hung in a run, and what its battery asks of a person, as cells of a frame."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from android_runner.battery import BatteryReading, battery_care, capacity, falling
 from android_runner.facts import Vitals
+from orchestrator.store.battery_log import BatteryLog
 from orchestrator.store.records import AttemptRecord
 
 
@@ -21,6 +22,17 @@ def battery_cells(readings: Sequence[BatteryReading], attempts: Sequence[Attempt
         "battery_capacity": held[0] if held is not None else None,
         "battery_care": [*([fell] if fell else []), *battery_care(readings)] or None,
     }
+
+
+def with_batteries(
+    rows: Sequence[dict[str, object]], run_id: str, log: BatteryLog, attempts: Sequence[AttemptRecord]
+) -> list[dict[str, object]]:
+    """Rows of a run's phones with what is known of their batteries."""
+    return [
+        row | battery_cells(log.of(phone, up_to_run=run_id), [one for one in attempts if one.phone == phone])
+        for row in rows
+        for phone in [str(row["phone"])]
+    ]
 
 
 def _fell(attempts: Sequence[AttemptRecord], place: str) -> str:

@@ -28,7 +28,7 @@ from android_runner.trace_shapes import shapes_of
 from orchestrator.errors import StoreError
 from orchestrator.outcome import Measured
 from orchestrator.plan.case import Case, Purpose
-from orchestrator.store.battery_rows import battery_cells
+from orchestrator.store.battery_rows import with_batteries
 from orchestrator.store.columns import CHECKS, COLD_STARTS, COLUMNS, ITERATIONS, OPERATORS, PARTITIONS, PLACEMENTS
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frame_rows import Cells, RunRows, dropped_cells, phone_cells, run_cells, variant_cells
@@ -99,13 +99,8 @@ class RunFrames:
     def phones(self) -> pd.DataFrame:
         """One row a phone."""
         prepared = self._ledger.prepared(self.run_id)
-        phones = [one.phone for one in self._contents.phones]
         rows = [phone_cells(self.run_id, one, prepared.get(one.phone)) for one in self._contents.phones]
-        return frame_of("phones", [row | self._battery(phone) for row, phone in zip(rows, phones, strict=True)])
-
-    def _battery(self, phone: str) -> dict[str, object]:
-        readings = self._ledger.batteries.of(phone, up_to_run=self.run_id)
-        return battery_cells(readings, [one for one in self._attempt_records if one.phone == phone])
+        return frame_of("phones", with_batteries(rows, self.run_id, self._ledger.batteries, self._attempt_records))
 
     @cached_property
     def variants(self) -> pd.DataFrame:

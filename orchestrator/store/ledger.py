@@ -48,9 +48,9 @@ def _now() -> datetime:
 class Ledger:
     """A home's ledger. Threads may share one, and processes the file; each method is one transaction.
 
-    `phones` is the lab's registry of phones, `incidents` what happened to them, `batteries` what theirs were like. Every
-    method raises StoreError when the database can't be read or written, and that only for reasons outside the program; calls
-    that make no sense (an unknown trial, a second end) raise ValueError.
+    `phones` is the lab's registry of phones, `incidents` what happened to them, `batteries` what theirs were like.
+    Every method raises StoreError when the database can't be read or written, and that only for reasons outside the
+    program; calls that make no sense (an unknown trial, a second end) raise ValueError.
     """
 
     def __init__(self, database: Database) -> None:

@@ -14,7 +14,13 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def history(
-    days: int, first_uah: int | None, last_uah: int | None, *, design: int | None = None, level: int = 70, every: int = 5
+    days: int,
+    first_uah: int | None,
+    last_uah: int | None,
+    *,
+    design: int | None = None,
+    level: int = 70,
+    every: int = 5,
 ) -> list[BatteryReading]:
     """Readings over some days with a capacity that changes evenly."""
     readings = []
