@@ -157,7 +157,15 @@ def _battery(connection: sa.Connection) -> None:
 
 Migration = Callable[[sa.Connection], None]
 
-MIGRATIONS: Mapping[int, Migration] = {1: _first, 2: _validity, 3: _placement, 4: _phones, 5: _incidents, 6: _tidied, 7: _battery}
+MIGRATIONS: Mapping[int, Migration] = {
+    1: _first,
+    2: _validity,
+    3: _placement,
+    4: _phones,
+    5: _incidents,
+    6: _tidied,
+    7: _battery,
+}
 
 SCHEMA_VERSION = max(MIGRATIONS)
 """What this program writes; every attempt's row says under which it was written."""
