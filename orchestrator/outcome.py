@@ -18,6 +18,7 @@ class SkipReason(StrEnum):
     INTERRUPTED = "interrupted"
     PHONE_LOST = "phone lost"
     HELD = "held"
+    QUARANTINED = "phone quarantined"
 
 
 PRINTED_STEP_S = 1e-3

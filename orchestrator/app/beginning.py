@@ -19,13 +19,14 @@ from orchestrator.app.batteries import note_batteries
 from orchestrator.app.binary import Tool
 from orchestrator.app.comparing import pairs_of
 from orchestrator.app.custom_ops import custom_ops
+from orchestrator.app.kept import Kept, kept_to_text
 from orchestrator.app.lab_file import read_lab
 from orchestrator.app.limiting import limit_words, limits_of
 from orchestrator.app.phones import Phone, claim
 from orchestrator.app.prepare import ANY_API, OnPhone, Workshop, expand_all, prepare
 from orchestrator.app.site import Site, farm_for, script_unit
 from orchestrator.app.verifying import Checks, checks_for
-from orchestrator.app.wish import Kept, Wish, kept_to_text
+from orchestrator.app.wish import Wish
 from orchestrator.digest import digest_of
 from orchestrator.errors import Problem, UsageError
 from orchestrator.farm.kit import Materials
@@ -149,6 +150,7 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         max_rounds=ready.wish.max_rounds,
         precision=plan.precision,
         budget_s=seconds_of(plan.budget),
+        deadline_s=seconds_of(plan.deadline),
         reruns=plan.reruns,
         canary=canary[0].case_id if canary else "",
         seconds=plan.seconds,

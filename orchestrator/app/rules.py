@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from orchestrator.app.wish import Kept
+from orchestrator.app.kept import Kept
 from orchestrator.farm.blocks import Canary, Precision, Rules
 from orchestrator.farm.protocol import Planned
 from orchestrator.plan.case import Case, Purpose, Trial
@@ -28,6 +28,7 @@ def rules_of(kept: Kept) -> Rules:
         canary=Canary(case_id=kept.canary, iterations=ITERATIONS) if kept.canary else None,
         precision=precision,
         budget_s=kept.budget_s,
+        deadline_s=kept.deadline_s,
         reruns=kept.reruns,
         series=series_for(kept.sustained) if kept.sustained else None,
     )

@@ -19,19 +19,21 @@ from android_runner.staging import StageFile, StageUnit, stage, staged_dir
 from orchestrator.app.binary import Tool, dialect_of, given_tool, stand_in
 from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.hubs import Hubs
+from orchestrator.app.kept import Kept
 from orchestrator.app.limiting import limits_of
 from orchestrator.app.phones import Phone
 from orchestrator.app.prepare import unreadable
 from orchestrator.app.rules import planned_of, rules_of
 from orchestrator.app.scratch import make_scratch
-from orchestrator.app.wish import Kept, Wish
+from orchestrator.app.wish import Wish
 from orchestrator.digest import digest_of
 from orchestrator.errors import NoUsableDevice, Problem, UsageError
 from orchestrator.farm.kit import BINARY_NAME, SCRIPT_NAME, LaneKit, Materials
 from orchestrator.farm.lane import Lane
-from orchestrator.farm.loop import Farm, Tally, Watcher
+from orchestrator.farm.loop import Farm, Tally
 from orchestrator.farm.messages import HubLost
 from orchestrator.farm.state import FarmState
+from orchestrator.farm.watcher import Watcher
 from orchestrator.home import Home
 from orchestrator.outcome import Measured, Skipped, SkipReason
 from orchestrator.plan.select import parse_devices

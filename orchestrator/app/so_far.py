@@ -136,6 +136,7 @@ class SoFar:
     def block_given(self, phone: str, tasks: Mapping[str, Work], now_s: float) -> None:
         """A phone was given a block."""
         lane = self._lanes[phone]
+        lane.gone = ""
         lane.tasks, lane.at, lane.heard_s = tuple(sorted(tasks.items())), -1, now_s
         if lane.timed_since_s is None and any(work.purpose is Purpose.TIME for work in tasks.values()):
             lane.timed_since_s, lane.open_then = now_s, lane.open
@@ -172,6 +173,15 @@ class SoFar:
         known = self._figures.get(self._place(trial))
         if known is not None and self._is_first(trial):
             known.first_round_open -= 1
+
+    def trial_moved(self, trial: Planned, left: str) -> None:
+        """A planned trial is asked of `trial.phone` now."""
+        for phone, change in ((left, -1), (trial.phone, 1)):
+            self._lanes[phone].open += change
+            self._lanes[phone].total += change
+            if self._is_first(trial):
+                place = (phone, self._models[trial.case_id])
+                self._figures.setdefault(place, _Figures(0)).first_round_open += change
 
     def phone_gone(self, phone: str, why: str) -> None:
         """A phone is given up."""

@@ -1,10 +1,8 @@
-"""Pure: what a person asked for, from options and plan file alike; and how it is kept so that `resume` can go on."""
+"""Pure: what a person asked for, from options and plan file alike."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from android_runner.capabilities import CommandDialect
@@ -49,6 +47,7 @@ class RunOptions:
     precision: str = ""
     max_rounds: int | None = None
     budget: str = ""
+    deadline: str = ""
     reruns: int | None = None
     seconds: float | None = None
     iterations: int | None = None
@@ -174,8 +173,9 @@ def _endings(options: RunOptions, plan: PlanFile) -> list[Problem]:
         if fraction_of(options.precision) is None:
             problems.append(Problem("--precision", f"{options.precision!r} is no share", "give 1%, or 0.01"))
     budget = options.budget or plan.budget
-    if options.budget and seconds_of(options.budget) is None:
-        problems.append(Problem("--budget", f"{options.budget!r} is no duration", "give 90s, 2m or 1h30m"))
+    for name, typed in (("--budget", options.budget), ("--deadline", options.deadline)):
+        if typed and seconds_of(typed) is None:
+            problems.append(Problem(name, f"{typed!r} is no duration", "give 90s, 2m or 1h30m"))
     rounds, most = options.rounds or plan.rounds, options.max_rounds or plan.max_rounds
     if most is not None and not rounds <= most <= LEDGER_ROUNDS:
         problems.append(
@@ -212,6 +212,7 @@ def _over(plan: PlanFile, options: RunOptions) -> PlanFile:
         "precision": fraction_of(options.precision) if options.precision else plan.precision,
         "max_rounds": typed(options.max_rounds, plan.max_rounds),
         "budget": typed(options.budget, plan.budget),
+        "deadline": typed(options.deadline, plan.deadline),
         "reruns": plan.reruns if options.reruns is None else options.reruns,
         "seconds": typed(options.seconds, plan.seconds),
         "iterations": typed(options.iterations, plan.iterations),
@@ -239,53 +240,3 @@ def _models_in(path: Path, problems: list[Problem]) -> list[ModelEntry]:
     if not found:
         problems.append(Problem(str(path), "holds no .onnx or .ort file", "give a model, or another folder"))
     return [ModelEntry(path=str(one)) for one in found]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """What a run's row keeps of the plan beyond cases and trials: enough to go on with it."""
-
-    rounds: int
-    seconds: float
-    iterations: int | None
-    seed: int
-    trace: bool
-    devices: tuple[str, ...]
-    inputs: Mapping[str, str]
-    """digest of an input set -> its source, in words"""
-    command: str
-    verify: bool = False
-    sustained: float = 0.0
-    custom_ops: tuple[tuple[str, str], ...] = ()
-    """this host's libraries of custom operators: path and sha256"""
-    prepare: tuple[StepName, ...] = ()
-    lab_prepares: Mapping[str, tuple[StepName, ...]] = field(default_factory=dict)
-    """Steps that the lab's file asked for, by phone."""
-    max_rounds: int = 0
-    """Rounds that were planned, more than `rounds` where precision or a budget decides; 0 in old runs: as `rounds`."""
-    precision: float | None = None
-    budget_s: float | None = None
-    reruns: int | None = None
-    canary: str = ""
-    """The canary's case, "" where none was asked for."""
-    limits: Mapping[str, float | bool] = field(default_factory=dict)
-    """What the plan's `[limits]` say, by key; false where a rule is off."""
-
-    def steps_of(self, phone: str) -> tuple[StepName, ...]:
-        """The steps of preparing this phone, the lab's among them."""
-        return tuple(step for step in StepName if step in (*self.prepare, *self.lab_prepares.get(phone, ())))
-
-
-def kept_to_text(kept: Kept) -> str:
-    """As one line of JSON, keys sorted."""
-    fields = {name: getattr(kept, name) for name in Kept.__slots__}
-    return json.dumps({**fields, "devices": list(kept.devices), "inputs": dict(kept.inputs)}, sort_keys=True)
-
-
-def kept_from_text(text: str) -> Kept:
-    """Back again. Raises ValueError, KeyError or TypeError for text that is not ours."""
-    data = json.loads(text)
-    kept = Kept(**{**data, "devices": tuple(data["devices"])})
-    libraries = tuple((str(path), str(sha256)) for path, sha256 in kept.custom_ops)
-    of_lab = {phone: tuple(map(StepName, steps)) for phone, steps in kept.lab_prepares.items()}
-    return replace(kept, custom_ops=libraries, prepare=tuple(map(StepName, kept.prepare)), lab_prepares=of_lab)

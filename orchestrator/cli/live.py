@@ -15,6 +15,7 @@ from orchestrator.app.comparing import Comparing
 from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.estimate import estimate
 from orchestrator.app.hubs import hubs_for
+from orchestrator.app.kept import kept_from_text
 from orchestrator.app.lab_file import read_lab
 from orchestrator.app.phones import chosen_phones
 from orchestrator.app.prepare import OnPhone, expand_all
@@ -22,7 +23,7 @@ from orchestrator.app.preparing import preparing
 from orchestrator.app.resuming import resume
 from orchestrator.app.site import Site, able_phones, carry_on, check_on_host, tool_for
 from orchestrator.app.standing import drive
-from orchestrator.app.wish import Wish, kept_from_text
+from orchestrator.app.wish import Wish
 from orchestrator.cli.progress import Progress
 from orchestrator.errors import ExitCode
 from orchestrator.farm.loop import Farm
@@ -119,19 +120,20 @@ def _follow(
     farm: Farm, site: Site, progress: Progress, libraries: Sequence[str], *, strict: bool, all_tables: bool
 ) -> int:
     """`libraries` of custom operators are for this host."""
-    say(f"run {farm.run_id}")
-    contents = site.ledger.contents(farm.run_id)
-    comparing = Comparing(contents, farm, site, progress.refuse, libraries)
-    progress.begin(contents)
-    try:
-        with _interrupts(farm), preparing(farm, kept_from_text(contents.run.plan_json).steps_of, site):
-            comparing.start()
-            tally = carry_on(farm, site)
-    except BaseException:
-        comparing.finish(wait=False)
-        raise
-    finally:
-        progress.end()
+    with _interrupts(farm):  # before the run is named: who reads the line may press Ctrl-C
+        say(f"run {farm.run_id}")
+        contents = site.ledger.contents(farm.run_id)
+        comparing = Comparing(contents, farm, site, progress.refuse, libraries)
+        progress.begin(contents)
+        try:
+            with preparing(farm, kept_from_text(contents.run.plan_json).steps_of, site):
+                comparing.start()
+                tally = carry_on(farm, site)
+        except BaseException:
+            comparing.finish(wait=False)
+            raise
+        finally:
+            progress.end()
     comparing.finish(wait=not tally.interrupted)
     if farm.left:
         for lane in farm.lanes.values():

@@ -91,6 +91,10 @@ class Asked:
     budget: Annotated[
         str, typer.Option("--budget", metavar="TIME", help="Whole rounds as far as this time reaches: 90s, 2m, 1h.")
     ] = ""
+    deadline: Annotated[
+        str,
+        typer.Option("--deadline", metavar="TIME", help="Hand out nothing after this time (6h): the rest is skipped."),
+    ] = ""
     reruns: Annotated[
         int | None,
         typer.Option("--reruns", metavar="N", help="Rejected trials a phone may try again (default: a quarter)."),

@@ -85,6 +85,11 @@ class Progress:
         self._so_far.trial_ended(command.trial, command.outcome, time.monotonic())
         self._changed()
 
+    def trial_moved(self, trial: Planned, left: str) -> None:
+        """A planned trial is asked of another phone."""
+        self._so_far.trial_moved(trial, left)
+        self._changed()
+
     def phone_gone(self, phone: str, why: str) -> None:
         """A phone is given up."""
         self._so_far.phone_gone(phone, why)

@@ -7,18 +7,22 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from orchestrator.farm.protocol import Planned, Work
+from orchestrator.farm.retry import Refusals, Strikes
 from orchestrator.measure.interval import SECOND_LOOK
+from orchestrator.outcome import Failed
 from orchestrator.plan.case import Purpose
 from orchestrator.plan.length import FEW_ITERATIONS, Calibration, TrialLength, next_calibration
 from orchestrator.plan.series import Series
 
 
 class LaneState(StrEnum):
-    """Where a lane stands."""
+    """Where a lane stands. One that is away does not answer, and may come back with its block; one that is gone gets
+    nothing more."""
 
     DOWN = "down"
     IDLE = "idle"
     RUNNING = "running"
+    AWAY = "away"
     GONE = "gone"
 
 
@@ -30,7 +34,10 @@ class Lane:
     which something was handed out, -1 before the first. `reruns_left`: how often it may still try again what was
     rejected. `at_s`: seconds from the run's start to its last block's end. `mute`: no canary lives here.
     `mean_s`: by case what an iteration took when it was first measured, in seconds. `taken`: why nothing more begins
-    here, in words; empty as long as it may.
+    here, in words; empty as long as it may. `given_s`, `heard_s`: when its
+    block was given, and when it last gave a sign of life; None before the first. `waits` blocks after the first left
+    the phone waiting for its host `waited_s` in all. `put_off`: whole blocks that failed with "later" in a row.
+    `refused`: by case with what words it was refused here for good.
     """
 
     phone: str
@@ -49,11 +56,42 @@ class Lane:
     mute: bool = False
     mean_s: dict[str, float] = field(default_factory=dict)
     taken: str = ""
+    given_s: float | None = None
+    heard_s: float = 0.0
+    waits: int = 0
+    waited_s: float = 0.0
+    put_off: int = 0
+    refused: dict[str, Failed] = field(default_factory=dict)
+    refusals: Refusals = field(default_factory=Refusals)
+    strikes: Strikes = field(default_factory=Strikes)
 
     @property
     def in_first_step(self) -> bool:
         """Whether a timed trial of the first step is next; needs one that waits."""
         return _step(self.waiting[0]) == (Purpose.TIME, True)
+
+    @property
+    def open(self) -> int:
+        """How many of its trials have not ended."""
+        return len(self.waiting) + sum(work.trial is not None for work in self.running)
+
+    def put_behind(self, trial: Planned) -> None:
+        """Let a trial wait behind all others of its step."""
+        same = [at for at, one in enumerate(self.waiting) if _step(one) == _step(trial)]
+        self.waiting.insert(same[-1] + 1 if same else 0, trial)
+
+    def block_came(self, took_s: float, at_s: float) -> None:
+        """A block of `took_s` seconds on the phone has come home, `at_s` seconds from the run's start."""
+        if self.given_s is not None and took_s > 0.0:
+            self.waits += 1
+            self.waited_s += max(0.0, at_s - self.given_s - took_s)
+        self.at_s = max(self.at_s, at_s)
+        self.heard_s = max(self.heard_s, at_s)
+
+    def block_s(self, rules: Rules) -> float:
+        """How long its blocks may last: a phone that waits long for its host after each gets longer ones."""
+        mean_s = self.waited_s / self.waits if self.waits else 0.0
+        return max(rules.block_s, min(rules.longest_block_s, mean_s / WAITING_AT_MOST))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +122,20 @@ class Rules:
     """How trials are sized and grouped. `iterations` fixes them for every case; `block_trials` bounds a block.
 
     Between two blocks a phone waits for the host, so short rounds share a block of up to `block_s` seconds.
-    `budget_s` is each phone's time for the run, `reruns` how often a phone may try again what was rejected (None: a
-    quarter of its timed trials, at least `MIN_RERUNS`). `series` is how long ones are cut, where there are any.
+    `longest_block_s` bounds what a phone gets that its host can often not reach; `silent_s` is how long one with a
+    block may give no sign of life until it is taken for hung. After `deadline_s` from the run's start nothing more is
+    handed out. `budget_s` is each phone's time for the run, `reruns` how often a phone may try again what was rejected
+    (None: a quarter of its timed trials, at least `MIN_RERUNS`). `series` is how long ones are cut, where there are
+    any.
     """
 
     length: TrialLength = field(default_factory=TrialLength)
     iterations: int | None = None
     block_trials: int = 500
     block_s: float = 30.0
+    longest_block_s: float = 300.0
+    silent_s: float = 3600.0
+    deadline_s: float | None = None
     canary: Canary | None = None
     precision: Precision | None = None
     budget_s: float | None = None
@@ -105,6 +149,8 @@ class Rules:
 
 
 MIN_RERUNS = 3
+WAITING_AT_MOST = 0.03
+"""The share of a phone's time that it should wait for its host, between two blocks."""
 BESIDE_S = 0.5
 """What a trial that is not timed takes: a few iterations."""
 BETWEEN_S = 0.15
@@ -183,7 +229,9 @@ def _next_rounds(lane: Lane, rules: Rules) -> tuple[Work, ...]:
 
 def _may_join(block: Sequence[Sequence[Planned]], one: Sequence[Planned], lane: Lane, rules: Rules) -> bool:
     """Whether a further round shares the block: as far as its time reaches, and not past the rounds that decide."""
-    room_s = rules.block_s
+    if lane.refusals.undecided:
+        return False
+    room_s = lane.block_s(rules)
     if rules.budget_s is not None and one[0].purpose is Purpose.TIME:
         room_s = min(room_s, _left_s(lane, rules))
     if rules.precision is not None and rules.precision.stage(block[-1][0]) != rules.precision.stage(one[0]):

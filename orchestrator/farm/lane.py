@@ -10,6 +10,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -43,6 +44,8 @@ CALIBRATION_POLL_S = 0.02
 ATTEMPTS_AT_ONCE = 4
 LOST_AFTER_S = 60.0
 """How long a phone may be away before the lane gives it up."""
+AWAY_POLL_S = 1.0
+"""How often a phone that was given up is looked for."""
 STAGE_DEADLINE_S = 1800.0
 START_DEADLINE_S = 60.0
 
@@ -60,6 +63,7 @@ class Lane:
         self.clock = clock
         self.control = BlockControl()
         self._swept = False
+        self._ended = threading.Event()
         self._inbox: SimpleQueue[BlockOrder | BlockStored | None] = SimpleQueue()
         self._unstored: dict[str, BlockStored] = {}
         self._thread = threading.Thread(target=self._live, name=f"lane {kit.phone}", daemon=True)
@@ -83,7 +87,8 @@ class Lane:
         self._inbox.put(BlockStored(Block(block_id=block_id, epoch=0, tasks=()), over=False))
 
     def end(self) -> None:
-        """Take nothing more; the thread ends after what it was given."""
+        """Take nothing more; the thread ends after what it was given, and waits for no phone that was given up."""
+        self._ended.set()
         self._inbox.put(None)
 
     def join(self, timeout_s: float) -> bool:
@@ -105,7 +110,11 @@ class Lane:
             self.post(LaneBroken(self.kit.phone, error))
 
     def _carry_out(self, order: BlockOrder) -> None:
-        """Place, run and report a block. A lost link costs waiting, up to `LOST_AFTER_S`, and no trial an attempt."""
+        """Place, run and report a block. A lost link costs waiting, and no trial an attempt.
+
+        After `LOST_AFTER_S` the loop is told that the phone is gone; when it comes back, its block is followed on.
+        """
+        self._pause(order.pause_s)
         placed, refused = self._place(order)
         patience = Deadline.after(LOST_AFTER_S, self.clock)
         while True:
@@ -117,7 +126,10 @@ class Lane:
             except LinkError as error:
                 if patience.passed():
                     self.post(PhoneGone(self.kit.phone, str(error)))
-                    return
+                    if not self._came_back():
+                        return
+                    order = replace(order, adopted=True)  # what it had not begun may be another phone's by now
+                    patience = Deadline.after(LOST_AFTER_S, self.clock)
                 self.clock.sleep(0.5)
             except RunnerError as error:
                 self._nothing_ran(order, failed(error))
@@ -125,6 +137,23 @@ class Lane:
             else:
                 self._report(order, placed, refused, report)
                 return
+
+    def _pause(self, pause_s: float) -> None:
+        """Wait before a block, unless the run is stopped meanwhile."""
+        until = Deadline.after(pause_s, self.clock)
+        while not until.passed() and not self.control.asked() and not self._ended.is_set():
+            self.clock.sleep(min(0.2, until.remaining_s()))
+
+    def _came_back(self) -> bool:
+        """Wait for a phone that was given up, as long as the run lasts; whether it answers again."""
+        while not self._ended.is_set():
+            try:
+                self.kit.source().shell("true", deadline=Deadline.after(10.0, self.clock))
+            except LinkError:
+                self.clock.sleep(AWAY_POLL_S)
+            else:
+                return True
+        return False
 
     def _reach(self, patience: Deadline) -> Device:
         """The phone, once it answers; raises the last LinkError when it stays away too long."""

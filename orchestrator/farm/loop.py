@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from queue import Empty, SimpleQueue
-from typing import Protocol
 
-from android_runner.deadline import Clock
+from android_runner.deadline import Clock, Deadline
 from orchestrator.digest import digest_of
 from orchestrator.errors import ExitCode
 from orchestrator.farm.kit import task_id
@@ -29,61 +29,29 @@ from orchestrator.farm.protocol import (
     Event,
     Finish,
     FixIterations,
+    GiveUp,
+    Heard,
+    MoveTrial,
     PhoneGone,
-    Planned,
     RunBlock,
     StopAsked,
     StopPhone,
-    Work,
+    Tick,
 )
 from orchestrator.farm.state import FarmState
+from orchestrator.farm.watcher import Watcher
 from orchestrator.farm.worktext import work_to_text
 from orchestrator.outcome import Failed, Measured, Skipped, SkipReason
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import BlockRecord
+from orchestrator.store.registered import Quarantine
 
+QUARANTINE = timedelta(days=1)
+"""How long a phone is left alone that failed again and again in a run."""
+JOIN_S = 30.0
+"""How long the end of a run waits for its lanes, all of them together."""
 IDLE_S = 1.0
 """How long the loop waits for news before it says that there are none."""
-
-
-class Watcher(Protocol):
-    """Who is told how the run goes; never asked anything."""
-
-    def begun(self, still_open: Sequence[Planned]) -> None:
-        """The lanes start, with these trials."""
-        ...
-
-    def block_given(self, phone: str, tasks: Mapping[str, Work]) -> None:
-        """A phone was given a block: its processes by task id, which sort as they run."""
-        ...
-
-    def staged(self, phone: str, pushed_bytes: int) -> None:
-        """Bytes went to a phone."""
-        ...
-
-    def trial_seen(self, phone: str, task_id: str) -> None:
-        """A phone said something new of a process of its block: it started, or it ended."""
-        ...
-
-    def block_stored(self, outcome: BlockOutcome) -> None:
-        """A block's attempts are in the ledger."""
-        ...
-
-    def trial_ended(self, command: EndTrial) -> None:
-        """A planned trial has its row."""
-        ...
-
-    def phone_gone(self, phone: str, why: str) -> None:
-        """A phone is given up."""
-        ...
-
-    def hub_lost(self, words: str) -> None:
-        """A hub lost several phones at once."""
-        ...
-
-    def idle(self) -> None:
-        """Nothing was heard for `IDLE_S`."""
-        ...
 
 
 @dataclass(slots=True)
@@ -123,6 +91,7 @@ class Farm:
         self._reports: SimpleQueue[Report | StopAsked | None] = SimpleQueue()
         self._blocks = 0
         self._begun_s = 0.0
+        self._ticked_s = 0.0
         self._done = False
 
     def add_lane(self, lane: Lane, *, epoch: int, boot_id: str) -> None:
@@ -159,14 +128,16 @@ class Farm:
                 report = self._reports.get(timeout=IDLE_S)
             except Empty:
                 self.watcher.idle()
-                continue
+                report = None
             if report is not None:
                 self._take(report)
+            self._tick()
         for lane in self.lanes.values():
             lane.end()
         if not self.left:
+            patience = Deadline.after(JOIN_S, self.clock)
             for lane in self.lanes.values():
-                lane.join(30.0)
+                lane.join(patience.remaining_s())
             self._take_last()
 
     def _take_last(self) -> None:
@@ -179,21 +150,33 @@ class Farm:
 
     # --- reports in ---------------------------------------------------------------------------------------------
 
+    def _at_s(self) -> float:
+        """Seconds since the run's start."""
+        return self.clock.monotonic_s() - self._begun_s
+
+    def _tick(self) -> None:
+        at_s = self._at_s()
+        if at_s - self._ticked_s >= IDLE_S:
+            self._ticked_s = at_s
+            self._feed(Tick(at_s))
+
     def _take(self, report: Report | StopAsked) -> None:
         match report:
             case Staged(phone, pushed_bytes):
                 self.watcher.staged(phone, pushed_bytes)
+                self._feed(Heard(phone, self._at_s()))
             case TrialSeen(phone, seen):
                 self.watcher.trial_seen(phone, seen)
+                self._feed(Heard(phone, self._at_s()))
             case LaneBroken(phone, error):
                 self.tally.bugs.append(error)
-                self._feed(PhoneGone(phone, f"bug: {error!r}"))
+                self._feed(PhoneGone(phone, f"bug: {error!r}", for_good=True))
             case BlockOutcome():
                 self.ledger.record_attempts(report.attempts)
                 self.ledger.close_block(report.block_id, report.ending, self.clock.now())
                 self.lanes[report.event.phone].stored(report.block_id)
                 self.watcher.block_stored(report)
-                self._feed(replace(report.event, at_s=self.clock.monotonic_s() - self._begun_s))
+                self._feed(replace(report.event, at_s=self._at_s()))
             case HubLost(incident):
                 self.watcher.hub_lost(incident.words())
             case BlockTidied(_, block_id):
@@ -225,6 +208,13 @@ class Farm:
                 control.stop()
                 if kill:
                     control.kill()
+            case MoveTrial(trial, left):
+                self.ledger.move_trial(trial.trial_id, trial.phone)
+                self.watcher.trial_moved(trial, left)
+            case GiveUp(phone, why, quarantine):
+                self.watcher.phone_gone(phone, why)
+                if quarantine:
+                    self._quarantine(phone, why)
             case Finish():
                 self._done = True
 
@@ -247,8 +237,19 @@ class Farm:
         )
         self.watcher.block_given(phone, tasks)
         self.lanes[phone].give(
-            BlockOrder(block_id=block_id, epoch=epoch, works=command.works, next_cases=command.next_cases)
+            BlockOrder(
+                block_id=block_id,
+                epoch=epoch,
+                works=command.works,
+                next_cases=command.next_cases,
+                pause_s=command.pause_s,
+            )
         )
+
+    def _quarantine(self, phone: str, why: str) -> None:
+        now = self.clock.now()
+        record = Quarantine(reason=why, since=now, by=self.run_id, expires=now + QUARANTINE)
+        self.ledger.phones.quarantine(phone, record)
 
     def _count(self, outcome: Measured | Failed | Skipped) -> None:
         match outcome:

@@ -12,13 +12,15 @@ from orchestrator.store.records import AttemptRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockOrder:
-    """A block as the ledger knows it. `adopted` when an earlier process started it."""
+    """A block as the ledger knows it, to be started `pause_s` seconds from now. `adopted`: it was started before, by an
+    earlier process, or by this one before the phone was lost."""
 
     block_id: str
     epoch: int
     works: tuple[Work, ...]
     next_cases: tuple[str, ...] = ()
     adopted: bool = False
+    pause_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

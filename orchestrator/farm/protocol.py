@@ -16,7 +16,8 @@ class Planned:
 
     `shows` is the provider for whose first step on its model it is a measurement, None where it is none. One with
     `where_pays` is of the second step: it is tried where the first shows that this provider pays. `twin_of` is the id
-    of the case that it measures under a second name; `baseline`: what ratios on its model are against.
+    of the case that it measures under a second name; `baseline`: what ratios on its model are against. `pool`: the
+    phones, its own among them, between which it may move; empty: it is asked of its own phone alone.
     """
 
     trial_id: str
@@ -30,6 +31,12 @@ class Planned:
     where_pays: ExecutionProvider | None = None
     twin_of: str = ""
     baseline: bool = False
+    pool: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Its model on its phone, or on whichever phone of its pool: what a first step decides for."""
+        return self.pool[0] if self.pool else self.phone, self.model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +56,26 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class PhoneUp:
-    """A phone can take work."""
+    """A phone can take work: for the first time, or again."""
 
     phone: str
 
 
 @dataclass(frozen=True, slots=True)
 class PhoneGone:
-    """A phone is given up for this run; `why` in words."""
+    """A phone does not answer any more; `why` in words. Unless that is `for_good`, its block may still end."""
 
     phone: str
     why: str
+    for_good: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PhoneAdded:
+    """A phone that came while the run lasts; its trials are planned already, and stand in the ledger."""
+
+    phone: str
+    trials: tuple[Planned, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +119,34 @@ class StopAsked:
     kill: bool = False
 
 
-Event = PhoneUp | PhoneGone | PhoneTaken | BlockEnded | StopAsked
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A phone with a block gave a sign of life, `at_s` seconds from the run's start."""
+
+    phone: str
+    at_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time went by: `at_s` seconds from the run's start to now."""
+
+    at_s: float
+
+
+Event = PhoneUp | PhoneGone | PhoneAdded | PhoneTaken | BlockEnded | StopAsked | Heard | Tick
 
 # --- commands ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class RunBlock:
-    """Give a phone a block; stage what `next_cases` need while it runs."""
+    """Give a phone a block, `pause_s` seconds from now; stage what `next_cases` need while it runs."""
 
     phone: str
     works: tuple[Work, ...]
     next_cases: tuple[str, ...] = ()
+    pause_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +175,25 @@ class StopPhone:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveTrial:
+    """A planned trial is asked of `trial.phone` from now on, and no longer of the phone that it `left`."""
+
+    trial: Planned
+    left: str
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Nothing more is given to a phone. `quarantine`: it failed again and again, a person should look at it."""
+
+    phone: str
+    why: str
+    quarantine: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
     """Every trial has its row."""
 
 
-Command = RunBlock | EndTrial | FixIterations | StopPhone | Finish
+Command = RunBlock | EndTrial | FixIterations | StopPhone | MoveTrial | GiveUp | Finish

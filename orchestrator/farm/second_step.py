@@ -18,7 +18,7 @@ PAYS_WITHIN = 1.05
 and a second step wins more than that or is not worth its time."""
 
 _Place = tuple[str, str]
-"""A phone and a model."""
+"""A phone, or the first of a pool of phones, and a model."""
 
 
 class FirstStep:
@@ -32,7 +32,7 @@ class FirstStep:
         """Take a trial's end in. What a phone says is no figure if it is not above 0 and finite."""
         if not isinstance(outcome, Measured):
             return
-        place = trial.phone, trial.model
+        place = trial.place
         if trial.where_pays is not None:
             self._begun.add((place, trial.where_pays))
         elif trial.shows is not None and outcome.figures is not None and 0.0 < outcome.figures.p50_s < math.inf:
@@ -44,7 +44,7 @@ class FirstStep:
 
         Asked when the first step is over. A second step that has measured anything was begun, and goes on.
         """
-        place, provider = (trial.phone, trial.model), trial.where_pays
+        place, provider = trial.place, trial.where_pays
         if provider is None or (place, provider) in self._begun:
             return ""
         own_s = self._best_s(place, provider)

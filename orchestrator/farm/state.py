@@ -4,23 +4,28 @@ A lane is one phone's serial queue. Each case of a lane is calibrated first (unl
 the rounds follow in blocks: the first alone, for an early answer, later ones as `Rules` lets them share, each with a
 canary before it. An attempt that was rejected is tried again in its place, in a block with a canary. Rounds end early
 where precision is reached (`enough`) or the budget is spent. The second step of a plan that has one begins when the
-first is over, with what pays (`second_step`). A trial ends `measured`, `failed` or `skipped`, exactly once.
+first is over, with what pays (`second_step`). A trial ends `measured`, `failed` or `skipped`, exactly once (`tries`).
+
+What failed is tried again as the error itself says (`retry`): here, later, or on another phone of its pool (`moving`).
+A phone that does not answer keeps its trials as long as other phones have something to do, and may come back; one that
+fails again and again by the lab's fault is left alone. A phone may be added at any time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from android_runner.errors import Blame, Retry
-from orchestrator.farm.blocks import Lane, LaneState, Rules, next_works, over_budget
-from orchestrator.farm.enough import Enough
+from android_runner.errors import Retry
+from orchestrator.farm.blocks import Lane, LaneState, Rules, next_works
+from orchestrator.farm.invariants import all_hold, lane_holds
 from orchestrator.farm.protocol import (
     BlockEnded,
     Command,
-    EndTrial,
     Event,
     Finish,
-    FixIterations,
+    GiveUp,
+    Heard,
+    PhoneAdded,
     PhoneGone,
     PhoneTaken,
     PhoneUp,
@@ -28,15 +33,15 @@ from orchestrator.farm.protocol import (
     RunBlock,
     StopAsked,
     StopPhone,
+    Tick,
+    Work,
     WorkEnded,
 )
-from orchestrator.farm.second_step import FirstStep
-from orchestrator.outcome import INVALID, Failed, Measured, Outcome, Skipped, SkipReason
+from orchestrator.farm.retry import MAX_ATTEMPTS, pause_s
+from orchestrator.farm.tries import Tries
+from orchestrator.outcome import Failed, Measured, Outcome, SkipReason
 from orchestrator.plan.case import Purpose
-from orchestrator.plan.length import iterations_for, next_calibration
 
-MAX_ATTEMPTS = 3
-"""Tries at one trial where trying again is honest."""
 MAX_BARREN_BLOCKS = 3
 """Blocks in a row of which a phone started nothing, and said no reason, before it is given up."""
 
@@ -55,23 +60,26 @@ class FarmState:
         """`iterations` by (case, phone), and what was `measured`, are known from before, when a run goes on."""
         self.rules = rules
         self.lanes: dict[str, Lane] = {phone: Lane(phone, []) for phone in phones}
-        self.ended: dict[str, Outcome] = {}
-        self.attempts: dict[str, int] = {}
-        self.stopping = False
-        self.first_step = FirstStep()
-        self.enough = Enough(rules.precision)
-        self._open = 0
+        self.tries = Tries(self.lanes, rules)
+        self.closed: SkipReason | None = None
+        self._away: set[str] = set()
+        self._now_s = 0.0
         self._finished = False
         for trial in trials:
             self.lanes.setdefault(trial.phone, Lane(trial.phone, [])).waiting.append(trial)
-            self._open += 1
+            self.tries.open += 1
         for (case_id, phone), count in (iterations or {}).items():
             if phone in self.lanes:
                 self.lanes[phone].iterations[case_id] = count
         for lane in self.lanes.values():
             lane.reruns_left = rules.reruns_for(lane.waiting)
         for trial, outcome in measured:
-            self._learn(trial, outcome)
+            self.tries.learn(trial, outcome)
+
+    @property
+    def ended(self) -> Mapping[str, Outcome]:
+        """Every trial that has ended, by id."""
+        return self.tries.ended
 
     def handle(self, event: Event) -> list[Command]:
         """Take one event, return what to do now, in order."""
@@ -79,136 +87,177 @@ class FarmState:
         match event:
             case PhoneUp(phone):
                 self._phone_up(self.lanes[phone], commands)
-            case PhoneGone(phone):
-                self._phone_gone(self.lanes[phone], commands)
+            case PhoneGone(phone, _, for_good):
+                self._phone_gone(self.lanes[phone], commands, for_good=for_good)
             case PhoneTaken(phone, why):
                 self.lanes[phone].taken = why
                 self._wind_down(self.lanes[phone], False, commands)
+            case PhoneAdded():
+                self._phone_added(event)
             case BlockEnded():
                 self._block_ended(event, commands)
             case StopAsked(kill):
-                self._stop(kill, commands)
-        if not self._open and not self._finished and not any(lane.running for lane in self.lanes.values()):
+                self._close(SkipReason.INTERRUPTED, kill, commands)
+            case Heard(phone, at_s):
+                self._now_s = self.lanes[phone].heard_s = max(self._now_s, at_s)
+            case Tick(at_s):
+                self._tick(at_s, commands)
+        self._settle(commands)
+        return commands
+
+    def _settle(self, commands: list[Command]) -> None:
+        """Feed who was given a trial by another; end the run when nothing is open, or only what is asked of phones
+        that are away."""
+        while self.tries.hungry:
+            self._feed(self.tries.hungry.pop(), commands)
+        if self._away and self.tries.open == sum(self.lanes[phone].open for phone in self._away):
+            for phone in sorted(self._away):
+                self.tries.skip_all(self.lanes[phone], SkipReason.PHONE_LOST, commands)
+        busy = (lane.state is LaneState.RUNNING for lane in self.lanes.values())
+        if not self.tries.open and not self._finished and not any(busy):
             self._finished = True
             commands.append(Finish())
-        return commands
 
     # --- events -------------------------------------------------------------------------------------------------
 
     def _phone_up(self, lane: Lane, commands: list[Command]) -> None:
-        if lane.state is LaneState.DOWN:
+        if lane.state is LaneState.DOWN or (lane.state is LaneState.AWAY and not lane.running):
+            self._away.discard(lane.phone)
             lane.state = LaneState.IDLE
         self._feed(lane, commands)
 
-    def _phone_gone(self, lane: Lane, commands: list[Command]) -> None:
-        lane.state = LaneState.GONE
-        for work in lane.running:
-            if work.trial is not None:
-                lane.waiting.append(work.trial)
-        lane.running = ()
-        self._skip_waiting(lane, SkipReason.PHONE_LOST, commands)
+    def _phone_added(self, event: PhoneAdded) -> None:
+        lane = self.lanes.setdefault(event.phone, Lane(event.phone, []))
+        lane.waiting += event.trials
+        self.tries.open += len(event.trials)
+        lane.reruns_left = self.rules.reruns_for(lane.waiting)
+        self._finished = False
+        if lane.state is not LaneState.DOWN:
+            self.tries.hungry.append(lane)
 
-    def _stop(self, kill: bool, commands: list[Command]) -> None:
-        self.stopping = True
+    def _phone_gone(self, lane: Lane, commands: list[Command], *, for_good: bool) -> None:
+        if for_good:
+            self._leave(lane, SkipReason.PHONE_LOST, commands)
+        elif lane.state is not LaneState.GONE:
+            self._missed(lane, commands)
+
+    def _tick(self, at_s: float, commands: list[Command]) -> None:
+        """Time is up for the run, or for a phone of which nothing is heard."""
+        self._now_s = max(self._now_s, at_s)
+        if self.rules.deadline_s is not None and at_s >= self.rules.deadline_s and self.closed is None:
+            self._close(SkipReason.DEADLINE, False, commands)
+        for lane in self.lanes.values():
+            if lane.state is LaneState.RUNNING and at_s - lane.heard_s > self.rules.silent_s:
+                why = f"no sign of life for {at_s - lane.heard_s:.0f} s"
+                commands.append(GiveUp(lane.phone, why))
+                self._missed(lane, commands)
+
+    def _close(self, reason: SkipReason, kill: bool, commands: list[Command]) -> None:
+        """Hand out nothing more: what waits is skipped, what runs ends after its trial, or at once."""
+        self.tries.moving = False
+        self.closed = SkipReason.INTERRUPTED if SkipReason.INTERRUPTED in (reason, self.closed) else reason
         for lane in self.lanes.values():
             self._wind_down(lane, kill, commands)
 
     def _wind_down(self, lane: Lane, kill: bool, commands: list[Command]) -> None:
-        """Nothing more begins on a phone, for all phones' sake (`stopping`) or its own (`taken`)."""
+        """Nothing more begins on a phone, for all phones' sake (`closed`) or its own (`taken`)."""
         if lane.running:
             commands.append(StopPhone(lane.phone, kill))
-        else:
-            self._skip_waiting(lane, SkipReason.HELD if lane.taken else SkipReason.INTERRUPTED, commands)
+        if lane.state is not LaneState.RUNNING:
+            lane.waiting = [trial for trial in lane.waiting if not self.tries.move(trial, commands)]
+            reason = SkipReason.HELD if lane.taken else self.closed or SkipReason.INTERRUPTED
+            self.tries.skip_all(lane, reason, commands, lane.taken)
 
     def _block_ended(self, event: BlockEnded, commands: list[Command]) -> None:
         lane = self.lanes[event.phone]
-        if lane.state is LaneState.GONE:
-            return
+        own = {work.trial.trial_id for work in lane.running if work.trial is not None}
         lane.running = ()
+        self._now_s = max(self._now_s, event.at_s)
+        lane.block_came(event.took_s, event.at_s)
+        if lane.state is LaneState.GONE:
+            for ended in event.ended:
+                self._work_ended(lane, ended, own, commands)
+            return
+        self._away.discard(lane.phone)
         lane.state = LaneState.IDLE
-        lane.at_s = max(lane.at_s, event.at_s)
         if timed := sum(ended.work.trial is not None for ended in event.ended):
             lane.trial_s = event.took_s / timed
-        again = [trial for ended in event.ended for trial in self._work_ended(lane, ended, commands)]
-        for work in event.not_started:
-            if work.trial is not None and event.failure is not None:
-                again += self._tried(lane, work.trial, event.failure, commands)
-            elif work.trial is not None:
-                again.append(work.trial)
-            elif event.failure is not None and work.purpose is Purpose.CALIBRATE:
-                self._calibrated(lane, WorkEnded(work, event.failure), commands)
+        again = [trial for ended in event.ended for trial in self._work_ended(lane, ended, own, commands)]
+        if event.failure is not None:
+            again += self._none_ran(lane, event.not_started, event.failure, own, commands)
+        else:
+            left = [work.trial for work in event.not_started if work.trial and work.trial.trial_id in own]
+            again += [trial for one in left for trial in self.tries.not_started(lane, one, commands)]
         lane.waiting[:0] = sorted(again, key=lambda trial: trial.position)
+        lane.put_off = lane.put_off + 1 if event.failure is not None and event.failure.retry is Retry.LATER else 0
         lane.barren_blocks = 0 if event.ended or event.failure else lane.barren_blocks + 1
-        if lane.barren_blocks >= MAX_BARREN_BLOCKS:
-            self._phone_gone(lane, commands)
+        if why := lane.strikes.why_quarantine():
+            commands.append(GiveUp(lane.phone, why, quarantine=True))
+            self._leave(lane, SkipReason.QUARANTINED, commands)
+        elif lane.barren_blocks >= MAX_BARREN_BLOCKS:
+            commands.append(GiveUp(lane.phone, f"{MAX_BARREN_BLOCKS} blocks in a row of which it started nothing"))
+            self._leave(lane, SkipReason.PHONE_LOST, commands)
         self._feed(lane, commands)
 
-    def _work_ended(self, lane: Lane, ended: WorkEnded, commands: list[Command]) -> list[Planned]:
+    def _none_ran(
+        self, lane: Lane, works: Sequence[Work], failure: Failed, own: set[str], commands: list[Command]
+    ) -> list[Planned]:
+        """Take in why nothing of a block, or nothing more, could run; the trials to be tried again."""
+        lane.strikes.block_failed(failure)
+        again: list[Planned] = []
+        for work in works:
+            if work.trial is not None and work.trial.trial_id in own:
+                again += self.tries.tried(lane, work.trial, failure, commands)
+            elif work.purpose is Purpose.CALIBRATE:
+                self.tries.calibrated(lane, WorkEnded(work, failure), commands)
+        return again
+
+    def _work_ended(self, lane: Lane, ended: WorkEnded, own: set[str], commands: list[Command]) -> list[Planned]:
         """Take one process's end in; its trial where that is to be tried again."""
-        if ended.work.trial is not None and ended.work.purpose is Purpose.SUSTAIN:
-            self._end(ended.work.trial, ended.outcome, commands)  # never again: the phone has cooled down by then
-            return []
-        if ended.work.trial is not None:
-            return self._tried(lane, ended.work.trial, ended.outcome, commands)
-        if ended.work.purpose is Purpose.CALIBRATE:
-            self._calibrated(lane, ended, commands)
+        work, outcome = ended.work, ended.outcome
+        if isinstance(outcome, Measured):
+            lane.strikes.went_well()
         else:
-            lane.mute |= isinstance(ended.outcome, Failed) and ended.outcome.retry is Retry.NEVER
+            lane.strikes.process_failed(work.case_id, outcome)
+        if work.trial is not None and work.trial.trial_id not in own:
+            self.tries.came_late(work.trial, outcome, commands)
+        elif work.trial is not None and work.purpose is Purpose.SUSTAIN:
+            self.tries.end(work.trial, outcome, commands)  # never again: the phone has cooled down by then
+        elif work.trial is not None:
+            return self.tries.tried(lane, work.trial, outcome, commands)
+        elif work.purpose is Purpose.CALIBRATE:
+            self.tries.calibrated(lane, ended, commands)
+        else:
+            lane.mute |= isinstance(outcome, Failed) and outcome.retry is Retry.NEVER
         return []
 
     # --- decisions ----------------------------------------------------------------------------------------------
 
-    def _calibrated(self, lane: Lane, ended: WorkEnded, commands: list[Command]) -> None:
-        case_id = ended.work.case_id
-        if isinstance(ended.outcome, Failed):
-            tries = lane.calibration_tries.get(case_id, 0) + 1
-            lane.calibration_tries[case_id] = tries
-            if not _again(ended.outcome, tries):
-                self._refuse(lane, case_id, ended.outcome, commands)
-            return
-        if ended.calibration is None:
-            return
-        done = lane.calibrations.setdefault(case_id, [])
-        done.append(ended.calibration)
-        if next_calibration(done) is None:
-            lane.iterations[case_id] = iterations_for(done[-1], self.rules.length)
-            commands.append(FixIterations(lane.phone, case_id, lane.iterations[case_id]))
+    def _missed(self, lane: Lane, commands: list[Command]) -> None:
+        """A phone does not answer: what other phones can do goes to them, the rest waits for it."""
+        lane.state = LaneState.AWAY
+        self._away.add(lane.phone)
+        waiting, lane.waiting = lane.waiting, []
+        lane.waiting = [trial for trial in waiting if not self.tries.move(trial, commands)]
+        lane.running = tuple(
+            work for work in lane.running if not (work.trial and self.tries.move(work.trial, commands))
+        )
 
-    def _tried(self, lane: Lane, trial: Planned, outcome: Measured | Failed, commands: list[Command]) -> list[Planned]:
-        tries = self.attempts.get(trial.trial_id, 0) + 1
-        self.attempts[trial.trial_id] = tries
-        if isinstance(outcome, Failed) and _again(outcome, tries) and self._may_rerun(lane, outcome):
-            return [trial]
-        self._end(trial, outcome, commands)
-        if isinstance(outcome, Failed) and outcome.retry is Retry.NEVER and outcome.blame is not Blame.US:
-            self._refuse(lane, trial.case_id, outcome, commands)
-        return []
-
-    def _may_rerun(self, lane: Lane, outcome: Failed) -> bool:
-        """Whether the phone may try this once more: what was rejected costs its budget of re-runs."""
-        if outcome.kind != INVALID:
-            return True
-        lane.reruns_left -= 1
-        return lane.reruns_left >= 0
-
-    def _refuse(self, lane: Lane, case_id: str, outcome: Failed, commands: list[Command]) -> None:
-        """A setting that this phone will never take costs only itself: its other rounds are not asked for. Its
-        introspection is: the log of a session that can't be made tells what was taken, and for which devices. Its twin
-        goes with it."""
-        of_case = [each for each in lane.waiting if case_id in (each.case_id, each.twin_of)]
-        left = [each for each in of_case if each.purpose is not Purpose.INTROSPECT]
-        gone = {trial.trial_id for trial in left}
-        lane.waiting = [trial for trial in lane.waiting if trial.trial_id not in gone]
-        for trial in left:
-            self._end(trial, outcome, commands)
+    def _leave(self, lane: Lane, reason: SkipReason, commands: list[Command]) -> None:
+        """Nothing more is asked of a phone."""
+        if lane.state is not LaneState.GONE:
+            self._missed(lane, commands)
+            self._away.discard(lane.phone)
+            lane.state = LaneState.GONE
+            self.tries.skip_all(lane, reason, commands)
 
     def _feed(self, lane: Lane, commands: list[Command]) -> None:
-        if self.stopping or lane.taken:
+        if (self.closed is not None or lane.taken) and lane.state in (LaneState.IDLE, LaneState.DOWN):
             self._wind_down(lane, False, commands)
         if lane.state is not LaneState.IDLE or not lane.waiting:
             return
-        self._decide(lane, commands)
-        self._leave_out(lane, commands)
+        self.tries.decide(lane, commands)
+        self.tries.leave_out(lane, commands)
         if not lane.waiting:
             return
         works = next_works(lane, self.rules)
@@ -216,84 +265,24 @@ class FarmState:
         lane.waiting = [trial for trial in lane.waiting if trial.trial_id not in taken]
         lane.running = works
         lane.state = LaneState.RUNNING
+        lane.given_s = self._now_s if lane.last_round >= 0 else None
+        lane.heard_s = self._now_s
         rounds = [work.round for work in works if work.trial is not None and work.purpose is Purpose.TIME]
         lane.last_round = max([lane.last_round, *rounds])
         coming = dict.fromkeys(trial.case_id for trial in lane.waiting)
         if self.rules.canary is not None and rounds and not lane.mute:
             coming[self.rules.canary.case_id] = None
         now = {work.case_id for work in works}
-        commands.append(RunBlock(lane.phone, works, tuple(case for case in coming if case not in now)))
-
-    def _decide(self, lane: Lane, commands: list[Command]) -> None:
-        """When the first step has nothing left to time: end the trials of the second that would not pay, once."""
-        if lane.decided or lane.in_first_step:
-            return
-        lane.decided = True
-        waiting, lane.waiting = lane.waiting, []
-        for trial in waiting:
-            if reason := self.first_step.why_not(trial):
-                self._end(trial, Skipped(reason=SkipReason.RESOLVED_EARLY, message=reason), commands)
-            else:
-                lane.waiting.append(trial)
-
-    def _leave_out(self, lane: Lane, commands: list[Command]) -> None:
-        """End the timed trials that precision does not need any more, or that the budget has no room for."""
-        if needless := self.enough.needless(lane.waiting):
-            waiting, lane.waiting = lane.waiting, [one for one in lane.waiting if one.trial_id not in needless]
-            for trial in waiting:
-                if why := needless.get(trial.trial_id):
-                    self._end(trial, Skipped(reason=SkipReason.RESOLVED_EARLY, message=why), commands)
-        if lane.waiting and over_budget(lane, self.rules):
-            waiting, lane.waiting = lane.waiting, [one for one in lane.waiting if one.purpose is not Purpose.TIME]
-            for trial in waiting:
-                if trial.purpose is Purpose.TIME:
-                    self._end(trial, Skipped(reason=SkipReason.BUDGET), commands)
-
-    def _skip_waiting(self, lane: Lane, reason: SkipReason, commands: list[Command]) -> None:
-        waiting, lane.waiting = lane.waiting, []
-        message = lane.taken if reason is SkipReason.HELD else ""
-        for trial in waiting:
-            self._end(trial, Skipped(reason=reason, message=message), commands)
-
-    def _end(self, trial: Planned, outcome: Outcome, commands: list[Command]) -> None:
-        assert trial.trial_id not in self.ended, f"{trial.trial_id} ends twice"
-        self.ended[trial.trial_id] = outcome
-        self._learn(trial, outcome)
-        self._open -= 1
-        commands.append(EndTrial(trial, outcome))
-
-    def _learn(self, trial: Planned, outcome: Outcome) -> None:
-        self.first_step.learn(trial, outcome)
-        self.enough.learn(trial, outcome)
-        lane = self.lanes.get(trial.phone)
-        if lane is not None and isinstance(outcome, Measured) and outcome.figures is not None:
-            lane.mean_s.setdefault(trial.case_id, outcome.figures.mean_s)
+        later = tuple(case for case in coming if case not in now)
+        commands.append(RunBlock(lane.phone, works, later, pause_s(lane.put_off)))
 
     # --- invariants ---------------------------------------------------------------------------------------------
 
     def check(self) -> None:
         """Assert what must hold after every event, of everything; costs a look at every trial."""
-        seen: set[str] = set()
-        for phone in self.lanes:
-            ids = self.check_lane(phone)
-            assert seen.isdisjoint(ids), f"{phone}: a trial of another lane stands here too"
-            seen |= ids
-        assert len(seen) == self._open, "open trials are counted wrong"
-        assert all(tries <= MAX_ATTEMPTS for tries in self.attempts.values()), "too many attempts"
+        all_hold(self.lanes, self.ended, self.tries.open)
+        assert all(tries <= MAX_ATTEMPTS for tries in self.tries.attempts.values()), "too many attempts"
 
     def check_lane(self, phone: str) -> set[str]:
         """Assert what an event of one phone can touch, at the cost of its lane; its open trials by id."""
-        lane = self.lanes[phone]
-        listed = [trial.trial_id for trial in lane.waiting]
-        listed += [work.trial.trial_id for work in lane.running if work.trial is not None]
-        ids = set(listed)
-        assert len(ids) == len(listed), f"{phone}: a trial stands twice"
-        assert self.ended.keys().isdisjoint(ids), f"{phone}: an ended trial is still in its lane"
-        assert (lane.state is LaneState.RUNNING) == bool(lane.running), f"{phone}: {lane.state}"
-        assert not (lane.state is LaneState.IDLE and lane.waiting), f"{phone}: idle while a trial waits"
-        assert not (lane.state is LaneState.GONE and lane.waiting), f"{phone}: gone with trials waiting"
-        return ids
-
-
-def _again(outcome: Failed, tries: int) -> bool:
-    return outcome.retry in (Retry.HERE, Retry.LATER) and tries < MAX_ATTEMPTS
+        return lane_holds(self.lanes[phone], self.ended)

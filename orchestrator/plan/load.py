@@ -93,6 +93,7 @@ class PlanFile:
     precision: Annotated[float, Field(gt=0, lt=1)] | None = None
     max_rounds: Annotated[int, Field(ge=1, le=LEDGER_ROUNDS)] | None = None
     budget: Annotated[str, Field(pattern=r"^(\d{1,4}h)?(\d{1,5}m)?(\d{1,7}s?)?$")] = ""
+    deadline: Annotated[str, Field(pattern=r"^(\d{1,4}h)?(\d{1,5}m)?(\d{1,7}s?)?$")] = ""
     reruns: Annotated[int, Field(ge=0, le=1000)] | None = None
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = None
     seconds: Annotated[float, Field(gt=0, le=60)] = 2.0

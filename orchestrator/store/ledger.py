@@ -267,6 +267,11 @@ class Ledger:
         with self._database.writing() as connection:
             trial_rows.set_end(connection, trial_id, outcome, at or _now())
 
+    def move_trial(self, trial_id: str, phone: str, at: datetime | None = None) -> None:
+        """Ask an open trial of another phone from now on. Raises ValueError when there is none of this name."""
+        with self._database.writing() as connection:
+            trial_rows.set_phone(connection, trial_id, phone, at or _now())
+
     def reopen(self, trial_ids: Iterable[str], at: datetime | None = None) -> int:
         """Plan failed and skipped trials again; how many those were. Measured ones are left alone."""
         with self._database.writing() as connection:

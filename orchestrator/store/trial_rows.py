@@ -29,6 +29,7 @@ _SAME_FIELDS = (
     "script_digest", "adopted", "validity",
 )  # fmt: skip
 _TEXT_FIELDS = ("fingerprint", "ending")
+MOVED = "trial moved"
 
 
 def _trial(connection: sa.Connection, trial_id: str) -> Any:
@@ -54,6 +55,7 @@ def insert_attempt(connection: sa.Connection, attempt: AttemptRecord) -> bool:
     connection.execute(ATTEMPT.insert().values(**_attempt_row(connection, attempt, calibrates=calibrates)))
     counts = isinstance(attempt.outcome, Measured) and not attempt.rejected
     if trial is not None and counts and trial.state != TrialState.MEASURED:
+        _set_phone(connection, trial, attempt.phone, attempt.recorded_at)
         _set_end(connection, trial, attempt.outcome, attempt.recorded_at, attempt_id=attempt.attempt_id)
     return True
 
@@ -126,6 +128,21 @@ def set_end(connection: sa.Connection, trial_id: str, outcome: Outcome, at: date
         _set_end(connection, trial, outcome, at)
     elif outcome_from(trial.state, trial.outcome) != outcome:
         raise ValueError(f"trial {trial_id} has ended {trial.state} already, not as {outcome}")
+
+
+def set_phone(connection: sa.Connection, trial_id: str, phone: str, at: datetime) -> None:
+    """Ask a trial of another phone; its name stays that of the question that was planned.
+
+    Raises ValueError when no such trial was planned.
+    """
+    _set_phone(connection, _trial(connection, trial_id), phone, at)
+
+
+def _set_phone(connection: sa.Connection, trial: Any, phone: str, at: datetime) -> None:
+    if trial.phone != phone:
+        connection.execute(TRIAL.update().where(TRIAL.c.trial_id == trial.trial_id).values(phone=phone))
+        detail = f"from {trial.phone} to {phone}"
+        add_event(connection, trial.run_id, MOVED, at, trial=trial.trial_id, detail=detail)
 
 
 def open_again(connection: sa.Connection, trial_ids: Iterable[str], at: datetime) -> int:

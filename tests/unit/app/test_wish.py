@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.app.amounts import fraction_of, seconds_of
-from orchestrator.app.wish import Kept, RunOptions, kept_from_text, kept_to_text, wish_of
+from orchestrator.app.kept import Kept, kept_from_text, kept_to_text
+from orchestrator.app.wish import RunOptions, wish_of
 from orchestrator.errors import UsageError
 
 PLAN = """

@@ -210,13 +210,36 @@ def test_a_lost_trial_is_tried_again_at_most_three_times() -> None:
     assert commands == [EndTrial(planned(cases=1, rounds=1)[0], LOST), Finish()]
 
 
-def test_a_lost_phone_leaves_its_trials_skipped_and_the_others_alone() -> None:
+def test_a_lost_phone_s_trials_wait_for_it_while_others_work_and_are_skipped_then() -> None:
+    state = FarmState(planned("A") + planned("B", rounds=1), Rules(iterations=1))
+    state.handle(PhoneUp("A"))
+    block = block_of(state.handle(PhoneUp("B")))
+    assert state.handle(PhoneGone("A", "cable")) == []
+    commands = state.handle(ended(block))
+    state.check()
+    lost = dict.fromkeys(["A10", "A11", "A20", "A21"], Skipped(reason=SkipReason.PHONE_LOST))
+    assert state.ended == {"B10": MEASURED, "B11": MEASURED, **lost}
+    assert sum(isinstance(command, EndTrial) for command in commands) == 6
+    assert commands[-1] == Finish()
+
+
+def test_a_lost_phone_comes_back_with_its_block_and_goes_on() -> None:
+    state = FarmState(planned("A") + planned("B"), Rules(iterations=1))
+    lost = block_of(state.handle(PhoneUp("A")))
+    block = block_of(state.handle(PhoneUp("B")))
+    state.handle(PhoneGone("A", "cable"))
+    assert {work.round for work in block_of(state.handle(ended(lost))).works} == {2}
+    state.handle(ended(block))
+    state.check()
+    assert list(state.ended.values()) == [MEASURED] * 4
+
+
+def test_a_phone_that_is_gone_for_good_leaves_its_trials_skipped_and_the_others_alone() -> None:
     state = FarmState(planned("A") + planned("B"), Rules(iterations=1))
     state.handle(PhoneUp("A"))
     block = block_of(state.handle(PhoneUp("B")))
-    commands = state.handle(PhoneGone("A", "cable"))
-    assert {c.outcome for c in commands if isinstance(c, EndTrial)} == {Skipped(reason=SkipReason.PHONE_LOST)}
-    assert len(commands) == 4
+    commands = state.handle(PhoneGone("A", "a bug", for_good=True))
+    assert [c.outcome for c in commands] == [Skipped(reason=SkipReason.PHONE_LOST)] * 4
     assert state.handle(ended(block))
     state.check()
 

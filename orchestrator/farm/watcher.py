@@ -1,0 +1,53 @@
+"""Who is told how a run goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from orchestrator.farm.messages import BlockOutcome
+from orchestrator.farm.protocol import EndTrial, Planned, Work
+
+
+class Watcher(Protocol):
+    """Who is told how the run goes; never asked anything."""
+
+    def begun(self, still_open: Sequence[Planned]) -> None:
+        """The lanes start, with these trials."""
+        ...
+
+    def block_given(self, phone: str, tasks: Mapping[str, Work]) -> None:
+        """A phone was given a block: its processes by task id, which sort as they run."""
+        ...
+
+    def staged(self, phone: str, pushed_bytes: int) -> None:
+        """Bytes went to a phone."""
+        ...
+
+    def trial_seen(self, phone: str, task_id: str) -> None:
+        """A phone said something new of a process of its block: it started, or it ended."""
+        ...
+
+    def block_stored(self, outcome: BlockOutcome) -> None:
+        """A block's attempts are in the ledger."""
+        ...
+
+    def trial_ended(self, command: EndTrial) -> None:
+        """A planned trial has its row."""
+        ...
+
+    def trial_moved(self, trial: Planned, left: str) -> None:
+        """A planned trial is now asked of `trial.phone`."""
+        ...
+
+    def phone_gone(self, phone: str, why: str) -> None:
+        """A phone does not answer any more, or is left alone; it is back when it is given a block."""
+        ...
+
+    def hub_lost(self, words: str) -> None:
+        """A hub lost several phones at once."""
+        ...
+
+    def idle(self) -> None:
+        """Nothing was heard for a while."""
+        ...
