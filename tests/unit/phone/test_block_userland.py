@@ -20,8 +20,16 @@ USERLAND = Path(__file__).parents[2] / "corpus" / "userland"
 
 def android_8() -> tuple[str, ...]:
     """The commands of AOSP's list that this machine has by the same name."""
-    names = [name for path in sorted(USERLAND.glob("android-8.0-*.txt")) for name in path.read_text().split()]
-    return tuple(name for name in names if shutil.which(name))
+    return tuple(name for name in sorted(listed("8.0")) if shutil.which(name))
+
+
+def listed(release: str) -> set[str]:
+    """A release's commands, whoever brings them."""
+    return {name for path in USERLAND.glob(f"android-{release}-*.txt") for name in path.read_text().split()}
+
+
+def test_what_8_0_and_9_both_have_8_1_has() -> None:
+    assert listed("9") == listed("8.0") | {"awk"}
 
 
 def test_the_list_is_that_of_the_release() -> None:
