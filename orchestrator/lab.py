@@ -25,6 +25,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from android_runner.charging import LEVELS
 from android_runner.preparing.steps import StepName
 from orchestrator.errors import Problem, UsageError
 
@@ -35,6 +36,7 @@ MAX_BYTES = 1 << 20
 """A lab's file larger than this is none."""
 
 Minutes = Annotated[float, Field(gt=0, le=10_080)]
+Level = Annotated[int, Field(ge=1, le=100)]
 AtOnce = Annotated[int, Field(ge=1, le=1000)]
 T = TypeVar("T")
 
@@ -57,6 +59,32 @@ class RecoveryTable:
     reboot: bool | None = None
     hub_power: bool | None = None
     boot_timeout_minutes: Minutes | None = None
+
+
+@plain_dataclass(frozen=True, slots=True, kw_only=True)
+class Battery:
+    """How batteries are looked after, in per cent: a trial waits below `hold_below` until `resume_above`; where the
+    phone can, it stops charging at `keep_level`. None: not asked for."""
+
+    hold_below: int | None = None
+    resume_above: int | None = None
+    keep_level: int | None = None
+
+    def limits(self) -> dict[str, int]:
+        """As limits of validity have it: the level, and how far above it the phone must come."""
+        if self.hold_below is None:
+            return {}
+        rise = {} if self.resume_above is None else {"battery_hysteresis": self.resume_above - self.hold_below}
+        return {"min_battery_level": self.hold_below, **rise}
+
+
+@dataclass(frozen=True, kw_only=True, config=_STRICT)
+class BatteryTable:
+    """A `[battery]` table: the keys of `Battery`; None: not there."""
+
+    hold_below: Level | None = None
+    resume_above: Level | None = None
+    keep_level: Annotated[int, Field(ge=LEVELS.start, lt=LEVELS.stop)] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)
@@ -92,6 +120,7 @@ class PhoneTable:
     label: Annotated[str, Field(pattern=LABEL_SHAPE)] | None = None
     recovery: RecoveryTable = Field(default_factory=RecoveryTable)
     prepare: PrepareTable = Field(default_factory=PrepareTable)
+    battery: BatteryTable = Field(default_factory=BatteryTable)
 
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)
@@ -101,6 +130,7 @@ class Lab:
     lab: LabTable = Field(default_factory=LabTable)
     recovery: RecoveryTable = Field(default_factory=RecoveryTable)
     prepare: PrepareTable = Field(default_factory=PrepareTable)
+    battery: BatteryTable = Field(default_factory=BatteryTable)
     phones: dict[Annotated[str, Field(min_length=1, max_length=200)], PhoneTable] = Field(default_factory=dict)
 
     def recovery_of(self, phone: str) -> Recovery:
@@ -111,6 +141,10 @@ class Lab:
         """The steps of preparing this phone that every run does, in their order."""
         asked = over(PrepareTable(), self.prepare, self._table(phone).prepare)
         return tuple(step for step in StepName if getattr(asked, step))
+
+    def battery_of(self, phone: str) -> Battery:
+        """How this phone's battery is looked after."""
+        return over(Battery(), self.battery, self._table(phone).battery)
 
     def labels(self) -> dict[str, str]:
         """The labels that the file gives, by phone."""
@@ -141,7 +175,7 @@ def parse_lab(text: str, where: str) -> Lab:
         lab = TypeAdapter(Lab).validate_json(json.dumps(data, default=str))
     except ValidationError as error:
         raise UsageError(*_problems(error, where)) from None
-    problems = list(_doubled_labels(lab, where))
+    problems = [*_doubled_labels(lab, where), *_battery_levels(lab, where)]
     if problems:
         raise UsageError(*problems)
     return lab
@@ -175,3 +209,16 @@ def _doubled_labels(lab: Lab, where: str) -> Iterator[Problem]:
         if label in owner:
             yield Problem(f"{where}: phones.{phone}.label", f"{label!r} is {owner[label]}'s", "give another label")
         owner.setdefault(label, phone)
+
+
+def _battery_levels(lab: Lab, where: str) -> Iterator[Problem]:
+    """Levels that make no sense together, once for the lab and for each phone with levels of its own."""
+    own = [phone for phone, table in lab.phones.items() if table.battery != BatteryTable()]
+    for phone in ["", *own]:
+        battery = lab.battery_of(phone)
+        place = f"{where}: {f'phones.{phone}.' if phone else ''}battery"
+        low, high, kept = battery.hold_below, battery.resume_above, battery.keep_level
+        if high is not None and (low is None or high < low):
+            yield Problem(f"{place}.resume_above", f"{high} needs a hold_below of at most {high}")
+        if kept is not None and max(low or 0, high or 0) > kept:
+            yield Problem(f"{place}.keep_level", f"{kept} is below what a trial waits for: it would wait for ever")

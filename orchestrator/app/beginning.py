@@ -15,7 +15,7 @@ from android_runner.preparing.steps import StepName
 from android_runner.settings import SessionSettings
 from orchestrator import __version__
 from orchestrator.app.amounts import seconds_of
-from orchestrator.app.batteries import note_batteries
+from orchestrator.app.batteries import keep_levels, lab_limits, note_batteries
 from orchestrator.app.binary import Tool
 from orchestrator.app.comparing import pairs_of
 from orchestrator.app.custom_ops import custom_ops
@@ -94,7 +94,9 @@ def begin(ready: Ready, site: Site) -> Farm:
     run_id = ready.named.run_id
     contents, kept, checks = _contents(ready, site)
     site.ledger.add_run(contents)
-    note_batteries([phone for phone, _ in ready.phones], run_id, site.ledger, site.clock.now())
+    phones = [phone for phone, _ in ready.phones]
+    note_batteries(phones, run_id, site.ledger, site.clock.now())
+    keep_levels(phones, read_lab(site.home), site.say)
     canary = ready.workshop.canary
     materials = Materials(
         run_id=run_id,
@@ -162,6 +164,7 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         lab_prepares=_lab_prepares(ready, site.home),
         sustained=plan.sustained,
         limits=plan.limits.changes(),
+        lab_limits=lab_limits([one for one, _ in ready.phones], read_lab(site.home)),
         devices=ready.wish.device,
         inputs={inputs.digest: inputs.source for inputs in _inputs(ready.workshop)},
         command=ready.command,
@@ -217,7 +220,14 @@ def _run_record(ready: Ready, run_id: str, kept: Kept, site: Site) -> RunRecord:
             if kept.lab_prepares
             else []
         ),
-        ["limits", *(limit_words(limits_of(one.facts, kept.limits)) for one, _ in ready.phones if one.facts)],
+        [
+            "limits",
+            *(
+                limit_words(limits_of(one.facts, kept.limits_on(one.facts.identity)))
+                for one, _ in ready.phones
+                if one.facts
+            ),
+        ],
     ]
     ends = [kept.max_rounds, str(kept.precision), str(kept.budget_s), kept.reruns]
     return RunRecord(

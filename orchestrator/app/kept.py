@@ -39,6 +39,12 @@ class Kept:
     """The canary's case, "" where none was asked for."""
     limits: Mapping[str, float | bool] = field(default_factory=dict)
     """What the plan's `[limits]` say, by key; false where a rule is off."""
+    lab_limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """What the lab's file says of batteries, by phone."""
+
+    def limits_on(self, phone: str) -> dict[str, float | bool]:
+        """What changes a phone's limits: the lab, and over it the plan."""
+        return {**self.lab_limits.get(phone, {}), **self.limits}
 
     def steps_of(self, phone: str) -> tuple[StepName, ...]:
         """The steps of preparing this phone, the lab's among them."""

@@ -199,7 +199,7 @@ def kits_for(
             materials=materials,
             verify_staged=site.verify_staged,
             tuned=bool(prepared.get(phone.facts.identity, {}).get("tuned")),
-            limits=limits_of(phone.facts, kept.limits),
+            limits=limits_of(phone.facts, kept.limits_on(phone.facts.identity)),
             turn=site.hubs.turn_of(phone),
         )
         for phone, capabilities in phones
