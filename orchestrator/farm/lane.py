@@ -19,7 +19,7 @@ from android_runner.deadline import Clock, Deadline
 from android_runner.device import Device
 from android_runner.errors import HostileAnswer, LinkError, LinkRefused, RunnerError, SettingRefused
 from android_runner.lease import take_lease
-from android_runner.run import BlockControl, Pace, clean_block, end_block, follow_block, start_block, sweep
+from android_runner.run import BlockControl, clean_block, end_block, follow_block, start_block, sweep
 from android_runner.staging import stage, staged_dir
 from orchestrator.farm.attempts import Placed, attempt_of
 from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, failed, task_of, units_for
@@ -33,17 +33,14 @@ from orchestrator.farm.messages import (
     Staged,
     TrialSeen,
 )
+from orchestrator.farm.pacing import LOST_AFTER_S, pace_of, took_s
 from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneUp, WorkEnded
 from orchestrator.outcome import Failed
 from orchestrator.plan.case import Purpose
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.records import AttemptRecord
 
-CALIBRATION_POLL_S = 0.02
-"""Calibrations are over in no time, and nobody ranks them: the phone may be asked often."""
 ATTEMPTS_AT_ONCE = 4
-LOST_AFTER_S = 60.0
-"""How long a phone may be away before the lane gives it up."""
 AWAY_POLL_S = 1.0
 """How often a phone that was given up is looked for."""
 STAGE_DEADLINE_S = 1800.0
@@ -209,7 +206,7 @@ class Lane:
                 collect_dir=folder,
                 control=self.control,
                 clock=self.clock,
-                pace=_pace(order),
+                pace=pace_of(order),
                 on_progress=lambda seen: self.post(TrialSeen(kit.phone, seen.task_id)),
             )
         finally:
@@ -251,7 +248,7 @@ class Lane:
         ended = (
             end for folder, (_, end) in zip(report.folders, results, strict=True) if folder.task_id not in cut_short
         )
-        event = BlockEnded(self.kit.phone, (*ended, *refused), not_started, took_s=_took_s(report))
+        event = BlockEnded(self.kit.phone, (*ended, *refused), not_started, took_s=took_s(report))
         self._unstored[order.block_id] = BlockStored(self._block(order, placed))
         self.post(
             BlockOutcome(
@@ -293,16 +290,3 @@ class Lane:
         self._unstored[order.block_id] = BlockStored(self._block(order, []), over=False)
         event = BlockEnded(self.kit.phone, (), order.works, failure)
         self.post(BlockOutcome(block_id=order.block_id, ending="failed", attempts=(), event=event))
-
-
-def _pace(order: BlockOrder) -> Pace:
-    if all(work.purpose is Purpose.CALIBRATE for work in order.works):
-        return Pace(poll_s=CALIBRATION_POLL_S, lost_after_s=LOST_AFTER_S)
-    return Pace(lost_after_s=LOST_AFTER_S)
-
-
-def _took_s(report: BlockReport) -> float:
-    """From the first start to the last end, on the phone's clock; 0 when nothing ended."""
-    starts = [folder.started_uptime_s for folder in report.folders if folder.started_uptime_s is not None]
-    ends = [folder.ended_uptime_s for folder in report.folders if folder.ended_uptime_s is not None]
-    return max(0.0, max(ends) - min(starts)) if starts and ends else 0.0
