@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,20 @@ def phone(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[HostPhone]
     made.end_all()
 
 
+@pytest.fixture
+def phones(tmp_path: Path) -> Iterator[list[HostPhone]]:
+    """One phone with each shell, for stories that mostly wait: they are told at once."""
+    made = [HostPhone(tmp_path / shell, shell) for shell in sorted(SHELLS)]
+    yield made
+    for phone in made:
+        phone.end_all()
+
+
 SLEEPER = ("/bin/sh", "-c", "echo $$ >pid; exec sleep 300")
+
+
+def _idle(phone: HostPhone) -> bool:
+    return not phone.processes()
 
 
 def trial_pid(phone: HostPhone, task_id: str) -> int:
@@ -59,13 +73,15 @@ def test_an_orphaned_trial_is_found_by_its_folder(phone: HostPhone) -> None:
     assert orphan not in phone.processes()
 
 
-def test_the_watchdog_of_a_killed_script_ends_the_trial_and_itself(phone: HostPhone) -> None:
+def test_the_watchdog_of_a_killed_script_ends_the_trial_and_itself(phones: list[HostPhone]) -> None:
     block = block_of(task("a", *SLEEPER, deadline_s=3))
-    script = phone.start(block)
-    trial_pid(phone, "a")
-    script.send_signal(signal.SIGKILL)
-    script.wait(timeout=10)
-    until(lambda: not phone.processes(), what="no process left")
+    scripts = [phone.start(block) for phone in phones]
+    for phone, script in zip(phones, scripts, strict=True):
+        trial_pid(phone, "a")
+        script.send_signal(signal.SIGKILL)
+        script.wait(timeout=10)
+    for phone in phones:
+        until(partial(_idle, phone), what=f"no process left of {phone.shell_command}")
 
 
 def test_a_trial_that_ended_before_its_journal_line_is_adopted(phone: HostPhone) -> None:
@@ -94,13 +110,14 @@ def test_a_torn_line_is_bridged(phone: HostPhone) -> None:
 
 
 def test_a_second_script_on_the_same_block_is_refused(phone: HostPhone) -> None:
-    block = block_of(task("a", "sleep", "2"))
+    block = block_of(task("a", "/bin/sh", "-c", "until [ -e ../../go ]; do sleep 0.05; done"))
     first = phone.start(block)
     until(lambda: phone.journal(block).running(), what="the first script")
     second = phone.start(block)
     assert second.wait(timeout=10) == 3
     refused = phone.local(block.directory / "refused").read_text()
     assert refused == f"running {first.pid}\n"
+    phone.write(block.directory / "go", "")
     first.wait(timeout=20)
     assert phone.journal(block).ending is BlockEnding.DONE
 
@@ -161,13 +178,17 @@ def test_after_a_reboot_no_foreign_process_is_taken_for_the_trial(phone: HostPho
     bystander.wait(timeout=10)
 
 
-def test_a_dumpsys_that_hangs_does_not_hold_the_block(phone: HostPhone) -> None:
-    phone.local("/sys/class/power_supply/battery/temp").unlink()
-    (phone.tools / "dumpsys").write_text("#!/bin/sh\nexec sleep 300\n")
-    (phone.tools / "dumpsys").chmod(0o755)
-    journal = phone.run(block_of(task("a", "true"), task("b", "true")))
-    assert journal.ending is BlockEnding.DONE
-    until(lambda: not phone.processes(), what="no process left")
+def test_a_dumpsys_that_hangs_does_not_hold_the_block(phones: list[HostPhone]) -> None:
+    for phone in phones:
+        phone.local("/sys/class/power_supply/battery/temp").unlink()
+        (phone.tools / "dumpsys").write_text("#!/bin/sh\nexec sleep 300\n")
+        (phone.tools / "dumpsys").chmod(0o755)
+    block = block_of(task("a", "true"), task("b", "true"))
+    for script in [phone.start(block) for phone in phones]:
+        script.wait(timeout=30)
+    for phone in phones:
+        assert phone.journal(block).ending is BlockEnding.DONE, phone.shell_command
+        until(partial(_idle, phone), what=f"no process left of {phone.shell_command}")
 
 
 def test_a_trial_that_somebody_stopped_and_ended_is_lost(phone: HostPhone) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from android_runner.block import BlockEnding, Ending
-from android_runner.deadline import SystemClock
+from android_runner.deadline import Deadline, SystemClock
 from android_runner.device import Device
 from android_runner.errors import LeaseLost, LinkLost, PhoneRefused
 from android_runner.phone.journal import TrialRecord
@@ -222,10 +222,20 @@ def test_a_higher_epoch_refuses_the_start(phone: HostPhone) -> None:
         start_block(phone, block_of(task("a", "true")), SCRIPT, deadline=soon())
 
 
+class TenTimesAsFast(SystemClock):
+    """Ten seconds a second: what is waited for is the same, and the test is over sooner."""
+
+    def monotonic_s(self) -> float:
+        return 10 * super().monotonic_s()
+
+    def sleep(self, seconds_s: float) -> None:
+        super().sleep(seconds_s / 10)
+
+
 def test_a_script_that_does_not_come_up_is_a_refusal(phone: HostPhone) -> None:
     missing = SCRIPT / "missing"
     with pytest.raises(PhoneRefused, match="does not start"):
-        start_block(phone, block_of(task("a", "true")), missing, deadline=soon(60.0))
+        start_block(phone, block_of(task("a", "true")), missing, deadline=Deadline.after(60.0, TenTimesAsFast()))
 
 
 def test_a_damaged_journal_costs_what_stands_behind_the_damage(phone: HostPhone, tmp_path: Path) -> None:
