@@ -46,20 +46,27 @@ class Siblings:
             for phone, path in paths.items()
         }
         self._lost: dict[str, float] = {}
-        self._last: dict[str, HubIncident] = {}
+        self._incidents: list[HubIncident] = []
+        self._told: set[HubIncident] = set()
 
     def worth_watching(self) -> bool:
         """Whether two phones share a hub, or a controller."""
         return any(len(self._below(hub)) > 1 for hubs in self._above.values() for hub in hubs)
 
     def lost(self, phone: str, at_s: float) -> HubIncident | None:
-        """A phone is gone. The incident of a hub that this makes, or widens; one that stays as it was is not told."""
+        """A phone is gone. The incident of a hub that this makes, or widens; None where it does neither."""
         if phone not in self._above or phone in self._lost:
             return None
         self._lost[phone] = at_s
         together = {one for one, since_s in self._lost.items() if at_s - since_s <= TOGETHER_S}
         hub = self._hub_of(phone, together)
-        return None if hub is None else self._told(hub, together & self._below(hub), at_s)
+        return None if hub is None else self._widened(hub, together & self._below(hub), at_s)
+
+    def over(self, now_s: float) -> list[HubIncident]:
+        """Incidents that no further phone can join; each is given once."""
+        ended = [one for one in self._incidents if one.last_s + TOGETHER_S < now_s and one not in self._told]
+        self._told.update(ended)
+        return ended
 
     def back(self, phone: str) -> None:
         """A phone is there again: its next loss is another."""
@@ -69,7 +76,7 @@ class Siblings:
         """Whether the phone is gone, and that was its hub's doing."""
         since_s = self._lost.get(phone)
         return since_s is not None and any(
-            phone in one.phones and one.first_s <= since_s <= one.last_s for one in self._last.values()
+            phone in one.phones and one.first_s <= since_s <= one.last_s for one in self._incidents
         )
 
     def _below(self, hub: str) -> set[str]:
@@ -89,14 +96,14 @@ class Siblings:
                 found = hub
         return found
 
-    def _told(self, hub: str, phones: set[str], at_s: float) -> HubIncident | None:
+    def _widened(self, hub: str, phones: set[str], at_s: float) -> HubIncident | None:
         first_s = min(self._lost[phone] for phone in phones)
-        for known, one in list(self._last.items()):
+        for one in list(self._incidents):
             if set(one.phones) & phones and one.last_s >= first_s:
                 if phones <= set(one.phones):
                     return None
                 phones, first_s = phones | set(one.phones), min(first_s, one.first_s)
-                del self._last[known]
+                self._incidents.remove(one)
         incident = HubIncident(hub=hub, phones=tuple(sorted(phones)), first_s=first_s, last_s=at_s)
-        self._last[hub] = incident
+        self._incidents.append(incident)
         return incident

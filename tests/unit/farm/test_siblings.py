@@ -80,6 +80,15 @@ def test_back_and_gone_again_is_another_incident() -> None:
     assert again.first_s == 60.0
 
 
+def test_an_incident_is_over_once_and_with_all_its_phones() -> None:
+    siblings = Siblings({f"P{port}": f"1-1.{port}" for port in range(1, 5)} | {"Q": "1-4"})
+    lose(siblings, ("P1", 1.0), ("P2", 2.0), ("P3", 9.0))
+    assert siblings.over(9.0 + TOGETHER_S) == []
+    (incident,) = siblings.over(9.1 + TOGETHER_S)
+    assert incident.phones == ("P1", "P2", "P3")
+    assert siblings.over(float("inf")) == []
+
+
 def test_alone_there_is_nothing_to_watch() -> None:
     assert not Siblings({"B3": "1-1.3", "C1": "2-3"}).worth_watching()
     assert not Siblings({"N1": "", "N2": ""}).worth_watching()
