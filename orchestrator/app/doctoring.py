@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -27,9 +28,10 @@ from android_runner.host.phone_checks import PhoneAsked, ask_settings, phone_fin
 from android_runner.host.usb_checks import UsbFacts, usb_findings
 from android_runner.host.usb_path import path_of
 from android_runner.host.usb_tree import THIS, read_usb_tree
+from orchestrator.app.lab_file import read_lab
 from orchestrator.app.phones import PROBE_DEADLINE_S, Phone, look
 from orchestrator.errors import UsageError
-from orchestrator.home import home_at
+from orchestrator.home import Home, home_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,27 @@ def _of_home(doctor: Doctor, adb: AdbFacts, phones: int) -> list[HostFinding]:
         phones=phones,
         server_files=server.max_files if server is not None else None,
     )
-    return host_findings(facts)
+    return [*host_findings(facts), *_of_lab(home)]
+
+
+def _of_lab(home: Home) -> list[HostFinding]:
+    """The lab's file: whether it can be read, and whether this host can do what it allows."""
+    check = "lab-file"
+    try:
+        lab = read_lab(home)
+    except UsageError as error:
+        return [
+            HostFinding(
+                check=check, level=Level.STOP, about=one.where, seen=one.what, mend=one.mend or "see docs/lab.md"
+            )
+            for one in error.problems
+        ]
+    switched = any(lab.recovery_of(phone).hub_power for phone in ["", *lab.phones])
+    if switched and shutil.which("uhubctl") is None:
+        seen = "hub_power is on, and there is no uhubctl on the path: power at a hub's port can't be switched"
+        mend = "install uhubctl, with its udev rules for this user"
+        return [HostFinding(check=check, level=Level.WARN, about=str(home.lab_file), seen=seen, mend=mend)]
+    return []
 
 
 def _phones(adb: AdbFacts) -> list[Phone]:

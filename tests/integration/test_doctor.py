@@ -87,3 +87,12 @@ def test_what_can_not_be_looked_at_is_said(orch: Orch, tmp_path: Path) -> None:
     blocked = orch(*words)
     assert blocked.code == 1
     assert "home" in checks(blocked.out, "stop")
+    words = ("doctor", "--root", tmp_path / "host", "--adb-port", "9", "--json")
+    orch.home.mkdir()
+    (orch.home / "lab.toml").write_text("[recovery]\nhub_power = true\n")
+    orch.env["PATH"] = str(tmp_path)
+    assert "lab-file" in checks(orch(*words).out, "warn")
+    (orch.home / "lab.toml").write_text("[recovery]\nhub_pover = true\n")
+    wrong = orch(*words)
+    assert wrong.code == 1
+    assert "lab-file" in checks(wrong.out, "stop")
