@@ -1,32 +1,75 @@
-"""`orch devices`: every phone as a row."""
+"""`orch devices`: every phone as a row, and the expected ones that are not there."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
 from android_runner.host.usb_path import place_words
-from orchestrator.app.phones import Phone, real_phones, virtual_phones
+from orchestrator.app.phones import Phone, as_known, names_of, real_phones, virtual_phones
+from orchestrator.app.registry import Registry, bar_of, missing_words, note_seen, read_registry
 from orchestrator.farm.lock import PhoneLock
 from orchestrator.home import Home
 from orchestrator.report.devices import DeviceRow
+from orchestrator.store.ledger import Ledger
 
 
-def device_rows(home: Home, adb_port: int | None) -> list[DeviceRow]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceList:
+    """The phones that are there; of the `expected` ones those that are missing, each in words."""
+
+    rows: Sequence[DeviceRow]
+    missing: Sequence[str] = ()
+    expected: int = 0
+
+
+def device_list(home: Home, adb_port: int | None) -> DeviceList:
     """Real phones first (None: leave their adb server alone), then the virtual ones that live."""
     real = [] if adb_port is None else real_phones(adb_port)
-    return [_row(phone) for phone in [*real, *virtual_phones(home)]]
+    registry = read_registry(home)
+    phones = as_known([*real, *virtual_phones(home)], registry)
+    if registry.phones:
+        ledger = Ledger.open(home.root)
+        try:
+            note_seen(phones, ledger)
+        finally:
+            ledger.close()
+    awaited = [
+        one for one in registry.phones.values() if one.expected and not _is_out_of_sight(registry, one.phone, adb_port)
+    ]
+    return DeviceList(
+        rows=[_row(phone) for phone in phones],
+        missing=_missing(registry, phones, {one.phone for one in awaited}),
+        expected=len(awaited),
+    )
+
+
+def _is_out_of_sight(registry: Registry, phone: str, adb_port: int | None) -> bool:
+    """Whether nobody looked where it would be: real phones were left alone."""
+    seen = registry.of(phone).seen
+    return adb_port is None and not (seen is not None and seen.virtual)
+
+
+def _missing(registry: Registry, phones: Sequence[Phone], awaited: set[str]) -> list[str]:
+    now = datetime.now(UTC)
+    gone = [one for one in registry.absent(names_of(phones)) if one.phone in awaited]
+    return [missing_words(one, now) for one in gone if not bar_of(one, now)[0]]
 
 
 def _row(phone: Phone) -> DeviceRow:
     facts, vitals = phone.facts, phone.vitals
-    holder = PhoneLock(phone.claim_key).holder() if facts is not None else None
-    state = phone.seen.state if facts is None else "ready" if holder is None else f"busy {holder.text()}"
+    lock = PhoneLock(phone.claim_key)
+    holder = lock.holder() if facts is not None else None
+    waiting = lock.waiting() if holder is not None else None
     return DeviceRow(
         label=phone.label,
         device_model=facts.device_model if facts is not None else "",
         serial=str(phone.seen.serial),
         api_level=facts.api_level if facts is not None else None,
         rooted=facts.rooted if facts is not None else None,
-        state=state,
-        usable=facts is not None and holder is None,
+        state=phone.state or ("ready" if holder is None else f"busy {holder.text()}"),
+        usable=phone.usable and holder is None,
         battery_c=vitals.battery_c if vitals is not None else None,
         battery_percent=vitals.battery_level if vitals is not None else None,
         where=place_words(phone.seen.where),
@@ -34,4 +77,6 @@ def _row(phone: Phone) -> DeviceRow:
         virtual=facts.virtual if facts is not None else False,
         confinement=facts.confinement if facts is not None else "",
         shell=facts.shell if facts is not None else "",
+        phone=phone.identity,
+        waiting=waiting.text() if waiting is not None else "",
     )

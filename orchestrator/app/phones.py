@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from android_runner.adb.discovery import SeenPhone, attached, open_device
@@ -15,11 +16,13 @@ from android_runner.device import Device
 from android_runner.errors import LinkLost, RunnerError
 from android_runner.facts import PhoneFacts, Vitals
 from android_runner.probe import probe_facts, read_vitals
+from orchestrator.app.registry import Registry, absent_candidate, bar_of, missing_words, read_registry
+from orchestrator.app.same_phone import one_each
 from orchestrator.errors import NoUsableDevice, Problem, UsageError
 from orchestrator.farm.lock import PhoneLock
 from orchestrator.home import Home
-from orchestrator.plan.select import Candidate, VirtualWish, choose, parse_devices
-from orchestrator.report.lines import as_listed
+from orchestrator.plan.select import Candidate, VirtualWish, choose, matches_any, parse_devices
+from orchestrator.store.registered import RegisteredPhone
 
 if TYPE_CHECKING:
     from android_runner.virtual.lifecycle import VirtualPhone
@@ -42,17 +45,35 @@ class Phone:
     facts: PhoneFacts | None
     vitals: Vitals | None
     mend: str
+    known: RegisteredPhone | None = None
+    bar: str = ""
+    """Why it can't be used although it answers, in words: held, in quarantine, retired; empty when it can."""
+
+    @property
+    def identity(self) -> str:
+        """Which phone it is: its `ro.serialno`, the transport's serial when that is unknown."""
+        return self.facts.identity if self.facts is not None else str(self.seen.serial)
 
     @property
     def label(self) -> str:
-        """What tables call it: its identity, the transport's serial when that is unknown."""
-        return self.facts.identity if self.facts is not None else str(self.seen.serial)
+        """What tables call it: its label, its identity where nobody gave one."""
+        return self.known.name if self.known is not None else self.identity
+
+    @property
+    def usable(self) -> bool:
+        """Whether a run may begin on it, as far as people and the phone are concerned."""
+        return self.facts is not None and not self.bar
+
+    @property
+    def state(self) -> str:
+        """What it is when it can't be used: adb's word, or why not; empty when it can."""
+        return self.bar or ("" if self.facts is not None else self.seen.state)
 
     @property
     def claim_key(self) -> str:
         """What the claim on it is taken by: its identity; a virtual phone's is unique only behind its server."""
         virtual = self.facts is not None and self.facts.virtual
-        return f"{self.label}@{self.server.port}" if virtual else self.label
+        return f"{self.identity}@{self.server.port}" if virtual else self.identity
 
     def source(self) -> Device:
         """Open the phone anew. Raises LinkError."""
@@ -64,14 +85,11 @@ class Phone:
 
 
 def look(server: AdbServer) -> list[Phone]:
-    """Every phone that a server lists, asked in parallel, by label; one listed twice (USB and network) counts once."""
+    """Every phone that a server lists, asked in parallel, by identity; one on USB and network counts once."""
     seen = attached(server, Deadline.after(PROBE_DEADLINE_S))
     with ThreadPoolExecutor(max_workers=16) as pool:
         phones = list(pool.map(lambda one: _ask(server, one), seen))
-    first: dict[str, Phone] = {}
-    for phone in phones:
-        first.setdefault(phone.label, phone)
-    return sorted(first.values(), key=lambda phone: as_listed(phone.label))
+    return one_each(phones)
 
 
 def _ask(server: AdbServer, seen: SeenPhone) -> Phone:
@@ -169,32 +187,69 @@ def chosen_phones(
 ) -> list[Phone]:
     """The phones of a run. Without an option: the only usable real phone. `say` is told of each unusable one.
 
+    What people said of them counts: labels are names, and who is held, in quarantine or retired is unusable.
     Raises UsageError (exit 2) for what can't be understood or is not unique, NoUsableDevice (exit 4) when none is left.
     """
     expressions, wishes = parse_devices(options)
-    phones = start_virtual(home, wishes, slots) if wishes else []
+    registry = read_registry(home)
+    phones = as_known(start_virtual(home, wishes, slots), registry) if wishes else []
     if expressions:
-        living = virtual_phones(home)
-        everything = [*real_phones(port), *(one for one in living if one.label not in {p.label for p in phones})]
+        living = [one for one in virtual_phones(home) if one.identity not in {p.identity for p in phones}]
+        everything = as_known([*real_phones(port), *living], registry)
         by_serial = {str(phone.seen.serial): phone for phone in everything}
-        phones += [by_serial[one.serial] for one in choose(expressions, [p.candidate() for p in everything])]
+        absent = [absent_candidate(one) for one in registry.absent(names_of(everything))]
+        found = choose(expressions, [*(phone.candidate() for phone in everything), *absent])
+        phones += [by_serial[one.serial] for one in found if one not in absent]
         _refuse_named_but_unusable(expressions, phones)
     elif not wishes:
-        phones = _the_only_one(real_phones(port))
-    usable = [phone for phone in phones if phone.facts is not None]
+        phones = _the_only_one(as_known(real_phones(port), registry))
+    usable = [phone for phone in phones if phone.usable]
+    if not usable and not phones and (gone := missing_phones(options, [], registry)):
+        raise NoUsableDevice("\n".join(["no usable phone", *(f"  missing: {words}" for words in gone)]))
     if not usable:
-        raise NoUsableDevice("\n".join(["no usable phone", *_unusable_lines(phones), TRY_VIRTUAL]))
-    for line in _unusable_lines(phones):
+        raise NoUsableDevice("\n".join(["no usable phone", *unusable_lines(phones), TRY_VIRTUAL]))
+    for line in unusable_lines(phones):
         say(f"left out{line}")
     return usable
+
+
+def as_known(phones: Sequence[Phone], registry: Registry) -> list[Phone]:
+    """Phones with what people said of them."""
+    now, known = datetime.now(UTC), []
+    for phone in phones:
+        entry = registry.of(phone.identity)
+        bar, mend = bar_of(entry, now)
+        known.append(replace(phone, known=entry, bar=phone.bar or bar, mend=phone.mend or mend))
+    return known
+
+
+def names_of(phones: Sequence[Phone]) -> list[str]:
+    """The identities of phones that are there, and their transports' serials: an unauthorized one has only that."""
+    return [name for phone in phones for name in (phone.identity, str(phone.seen.serial))]
+
+
+def missing_phones(options: Sequence[str], chosen: Sequence[Phone], registry: Registry) -> list[str]:
+    """The phones, in words, that options ask for and that are not there: named ones, and expected ones of `all`.
+
+    Who is held or in quarantine is not missing.
+    """
+    now, missing = datetime.now(UTC), []
+    expressions, _ = parse_devices(options)
+    for phone in registry.absent(names_of(chosen)):
+        candidate = absent_candidate(phone)
+        named = any(set(candidate.names()) & set(one.terms) for one in expressions)
+        wanted = phone.expected or named
+        if wanted and not bar_of(phone, now)[0] and matches_any(expressions, candidate):
+            missing.append(missing_words(phone, now))
+    return missing
 
 
 def _refuse_named_but_unusable(expressions: Sequence[object], phones: Sequence[Phone]) -> None:
     named = {term for expression in expressions for term in getattr(expression, "terms", ())}
     problems = [
-        Problem(f"--device {phone.seen.serial}", _state_of(phone), phone.mend)
+        Problem(f"--device {phone.label}", _state_of(phone), phone.mend)
         for phone in phones
-        if phone.facts is None and str(phone.seen.serial) in named
+        if not phone.usable and set(phone.candidate().names()) & named
     ]
     if problems and len(problems) == len(phones):
         raise NoUsableDevice("\n".join(problem.line() for problem in problems))
@@ -202,21 +257,22 @@ def _refuse_named_but_unusable(expressions: Sequence[object], phones: Sequence[P
 
 def _state_of(phone: Phone) -> str:
     """What adb says of an unusable phone; one that adb thinks well of is unusable for a reason of its own."""
-    return "can't be used" if phone.seen.state == "device" else f"is {phone.seen.state}"
+    return "can't be used" if phone.state == "device" else f"is {phone.state}"
 
 
 def _the_only_one(phones: Sequence[Phone]) -> list[Phone]:
-    usable = [phone for phone in phones if phone.facts is not None]
+    usable = [phone for phone in phones if phone.usable]
     if len(usable) == 1:
         return usable
     if not usable:
-        raise NoUsableDevice("\n".join(["no usable phone", *_unusable_lines(phones), TRY_VIRTUAL]))
+        raise NoUsableDevice("\n".join(["no usable phone", *unusable_lines(phones), TRY_VIRTUAL]))
     names = ", ".join(phone.label for phone in usable)
     raise UsageError(Problem("--device", f"{len(usable)} phones are usable: {names}", "add --device all, or name one"))
 
 
-def _unusable_lines(phones: Sequence[Phone]) -> list[str]:
-    return [f"  {phone.seen.serial}  {_state_of(phone)}: {phone.mend}" for phone in phones if phone.facts is None]
+def unusable_lines(phones: Sequence[Phone]) -> list[str]:
+    """Of these phones those that can't be used, each with why and its mend."""
+    return [f"  {phone.label}  {_state_of(phone)}: {phone.mend}" for phone in phones if not phone.usable]
 
 
 def claim(phones: Sequence[Phone], run_id: str) -> list[PhoneLock]:

@@ -187,9 +187,9 @@ def put_back(names: Sequence[str], home: Home, adb_port: int | None, clock: Cloc
     lists = UndoLists(home)
     wanted = [one for one in lists.all() if not names or one.phone in names]
     missing = [name for name in names if name not in {one.phone for one in wanted}]
-    phones = {phone.label: phone for phone in virtual_phones(home)} if wanted else {}
+    phones = {phone.identity: phone for phone in virtual_phones(home)} if wanted else {}
     if adb_port is not None and any(one.phone not in phones for one in wanted):
-        phones |= {phone.label: phone for phone in real_phones(adb_port)}
+        phones |= {phone.identity: phone for phone in real_phones(adb_port)}
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         done = list(pool.map(lambda one: _claimed(one, phones.get(one.phone), lists, clock), wanted))
     return [*done, *(PutBack(phone=name, run_id="") for name in missing)]

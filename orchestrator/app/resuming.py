@@ -9,7 +9,8 @@ from android_runner.phone.listing import script_digest
 from orchestrator.app.binary import Tool, kept_tool
 from orchestrator.app.custom_ops import still_there
 from orchestrator.app.kept import Kept, kept_from_text
-from orchestrator.app.phones import Phone, claim, real_phones, restart_virtual
+from orchestrator.app.phones import Phone, as_known, claim, real_phones, restart_virtual, unusable_lines
+from orchestrator.app.registry import read_registry
 from orchestrator.app.scratch import scratch_in
 from orchestrator.app.site import Site, able_phones, farm_for, kits_for, open_ids, script_unit
 from orchestrator.app.verifying import kept_checks
@@ -108,9 +109,14 @@ def _phones_of(contents: RunContents, site: Site) -> list[Phone]:
     phones = restart_virtual(site.home, virtual, site.slots) if virtual else []
     if not all(record.facts.virtual for record in contents.phones):
         phones += real_phones(site.adb_port)
-    usable = [phone for phone in phones if phone.facts is not None and phone.label in wanted]
+    ours = [one for one in as_known(phones, read_registry(site.home)) if one.identity in wanted]
+    usable = [phone for phone in ours if phone.usable]
+    left_out = unusable_lines(ours)
     if not usable:
-        raise NoUsableDevice(f"none of the run's phones is there: {', '.join(sorted(wanted))}")
+        words = f"none of the run's phones can be used: {', '.join(sorted(wanted))}"
+        raise NoUsableDevice("\n".join([words, *left_out]))
+    for line in left_out:
+        site.say(f"left out{line}")
     return usable
 
 

@@ -33,6 +33,7 @@ from orchestrator.farm.lane import Lane
 from orchestrator.farm.loop import Farm, Tally
 from orchestrator.farm.messages import HubLost
 from orchestrator.farm.state import FarmState
+from orchestrator.farm.taken import TakenWatch
 from orchestrator.farm.watcher import Watcher
 from orchestrator.home import Home
 from orchestrator.outcome import Measured, Skipped, SkipReason
@@ -127,7 +128,7 @@ def capabilities_of(phone: Phone, tool: Tool, site: Site, keep: Collection[str] 
     `keep`: digests of staged units that must not make room for it. Raises RunnerError: the phone can't take the tool,
     or can't execute it.
     """
-    known = site.ledger.capabilities(phone.label, tool.unit.digest)
+    known = site.ledger.capabilities(phone.identity, tool.unit.digest)
     if known is not None:
         return Capabilities.from_json(known)
     device = phone.source()
@@ -135,7 +136,7 @@ def capabilities_of(phone: Phone, tool: Tool, site: Site, keep: Collection[str] 
     stage(device, [tool.unit], deadline=deadline, keep=keep, turn=site.hubs.turn_of(phone))
     folder = staged_dir(tool.unit.digest)
     found = probe(device, folder / BINARY_NAME, folder, deadline=deadline).with_ort_version(tool.ort_version)
-    site.ledger.save_capabilities(phone.label, tool.unit.digest, found.to_json())
+    site.ledger.save_capabilities(phone.identity, tool.unit.digest, found.to_json())
     return found
 
 
@@ -233,11 +234,12 @@ def farm_for(
     evidence = EvidenceStore(site.home.root)
     scratch = make_scratch(site.home)
     for phone, _ in phones:
-        lane = Lane(kits[phone.label], evidence, scratch, farm.post, site.clock)
-        for block_id in site.ledger.untidy_blocks(phone=phone.label):
+        lane = Lane(kits[phone.identity], evidence, scratch, farm.post, site.clock)
+        for block_id in site.ledger.untidy_blocks(phone=phone.identity):
             lane.tidy(block_id)
         farm.add_lane(lane, epoch=_epoch(phone, site.ledger), boot_id=_boot_id(phone))
-    farm.watches = site.hubs.watches([one for one, _ in phones], lambda lost: farm.post(HubLost(lost)), site.clock)
+    hubs = site.hubs.watches([one for one, _ in phones], lambda lost: farm.post(HubLost(lost)), site.clock)
+    farm.watches = [*hubs, TakenWatch(site.ledger.phones, list(kits), farm.post, site.clock)]
     return farm
 
 
@@ -257,7 +259,7 @@ def _epoch(phone: Phone, ledger: Ledger) -> int:
     except RunnerError:
         raw = b""
     there = int(raw) if raw.strip().isdigit() and len(raw) < 12 else 0
-    return ledger.next_epoch(phone.label, at_least=there + 1)
+    return ledger.next_epoch(phone.identity, at_least=there + 1)
 
 
 def carry_on(farm: Farm, site: Site) -> Tally:

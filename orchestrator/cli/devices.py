@@ -1,4 +1,4 @@
-"""`orch devices`, `orch devices restore`."""
+"""`orch devices`: the list, `restore`, and (in `lab_phones`) what people say of phones."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import DEFAULT_ADB_PORT, HomeOption, JsonOption, PortOption
+from orchestrator.cli import lab_phones
+from orchestrator.cli.options import DEFAULT_ADB_PORT, HomeOption, JsonOption, OnlyVirtual, PortOption
 from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode, worst
 from orchestrator.home import home_at
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-OnlyVirtual = Annotated[bool, typer.Option("--virtual", help="Only virtual phones; adb's own server is left alone.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -29,20 +28,42 @@ def devices(
     """The phones that adb sees, real ones first, with what each can do and what to do about those that can't."""
     if ctx.invoked_subcommand is not None:
         return int(ExitCode.DONE)
-    from orchestrator.app.listing import device_rows  # noqa: PLC0415 - adb is reached when called
+    return _list(home, None if virtual else adb_port, as_json=as_json)
+
+
+@app.command("list")
+def list_(
+    home: HomeOption = "",
+    adb_port: PortOption = DEFAULT_ADB_PORT,
+    virtual: OnlyVirtual = False,
+    as_json: JsonOption = False,
+) -> int:
+    """The same as `orch devices` alone."""
+    return _list(home, None if virtual else adb_port, as_json=as_json)
+
+
+def _list(home: str, adb_port: int | None, *, as_json: bool) -> int:
+    from orchestrator.app.listing import device_list  # noqa: PLC0415 - adb is reached when called
     from orchestrator.app.preparing import still_prepared  # noqa: PLC0415
     from orchestrator.report.devices import render_devices  # noqa: PLC0415
 
     place = home_at(home)
-    rows = device_rows(place, None if virtual else adb_port)
+    found = device_list(place, adb_port)
     if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(row) for row in rows], indent=2))
+        typer.echo(json.dumps([dataclasses.asdict(row) for row in found.rows], indent=2))
+        for words in found.missing:
+            typer.echo(f"missing: {words}", err=True)
     else:
-        typer.echo(render_devices(rows, colour=wants_colour()), nl=False)
-    left = still_prepared(place) - {row.label for row in rows if row.state.startswith("busy")}
+        text = render_devices(found.rows, missing=found.missing, expected=found.expected, colour=wants_colour())
+        typer.echo(text, nl=False)
+    left = still_prepared(place) - {row.phone for row in found.rows if row.state.startswith("busy")}
     if left:
         typer.echo(f"still prepared by a run that is gone: {', '.join(sorted(left))}: orch devices restore", err=True)
-    return int(ExitCode.DONE if any(row.usable for row in rows) else ExitCode.NO_DEVICE)
+    codes = [] if any(row.usable for row in found.rows) else [ExitCode.NO_DEVICE]
+    return int(worst([*codes, ExitCode.INCOMPLETE if found.missing else ExitCode.DONE]))
+
+
+app.registered_commands += lab_phones.app.registered_commands
 
 
 @app.command("restore")

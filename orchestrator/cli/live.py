@@ -17,9 +17,10 @@ from orchestrator.app.estimate import estimate
 from orchestrator.app.hubs import hubs_for
 from orchestrator.app.kept import kept_from_text
 from orchestrator.app.lab_file import read_lab
-from orchestrator.app.phones import chosen_phones
+from orchestrator.app.phones import chosen_phones, missing_phones
 from orchestrator.app.prepare import OnPhone, expand_all
 from orchestrator.app.preparing import preparing
+from orchestrator.app.registry import note_seen, read_registry
 from orchestrator.app.resuming import resume
 from orchestrator.app.site import Site, able_phones, carry_on, check_on_host, tool_for
 from orchestrator.app.standing import drive
@@ -79,10 +80,15 @@ def go(  # noqa: PLR0913 - the options of one command
             home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots,
             verify_staged=verify_staged, hubs=hubs_for(read_lab(home).lab),
         )  # fmt: skip
+        missing = missing_phones(wish.device, phones, read_registry(home))
+        for words in missing:
+            say(f"missing  {words}")
+        note_seen(phones, ledger)
         named = name_and_claim(wish, phones, site)
         able = able_phones(phones, tool, site)
         ready = Ready(named=named, wish=wish, workshop=workshop, tool=tool, phones=able, command=command)
         farm = begin(ready, site)
+        farm.tally.incomplete |= bool(missing)
         drive(home, farm.run_id)
         libraries = [path for path, _ in custom_ops(wish.plan.custom_ops).host]
         return _follow(farm, site, progress, libraries, strict=strict, all_tables=all_tables)

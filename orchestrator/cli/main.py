@@ -35,7 +35,7 @@ COMMANDS: dict[str, Entry] = {
     "runs": Entry("runs", "Everyday", "The runs of this home, newest first."),
     "show": Entry("reports", "Everyday", "Every round behind a row: figures, vitals, command, evidence."),
     "model": Entry("model", "Decide", "Check a model, build its variants, ship one: all on the host."),
-    "devices": Entry("devices", "Lab", "The phones that adb sees; put back what a run changed."),
+    "devices": Entry("devices", "Lab", "The phones; label, hold, free, quarantine, retire them."),
     "doctor": Entry("doctor", "Lab", "What will stop or bite a lab on this computer, and the mend."),
     "plan": Entry("run", "Tools", "What `orch run` would do, with an estimate; touches no phone."),
     "virtual": Entry("virtual", "Tools", "Virtual phones: up, list, down."),

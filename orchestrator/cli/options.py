@@ -24,6 +24,7 @@ PortOption = Annotated[int, typer.Option("--adb-port", metavar="PORT", help="Por
 SlotsOption = Annotated[
     int, typer.Option("--virtual-slots", metavar="N", min=0, help="Virtual phones that compute at once (0: cores - 1).")
 ]
+OnlyVirtual = Annotated[bool, typer.Option("--virtual", help="Only virtual phones; adb's own server is left alone.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="The same fields as JSON, on stdout.")]
 AllTables = Annotated[bool, typer.Option("--all", help="Print every phone's table.")]
 DimOption = Annotated[

@@ -90,6 +90,10 @@ class Progress:
         self._so_far.trial_moved(trial, left)
         self._changed()
 
+    def phone_taken(self, phone: str, why: str) -> None:
+        """Somebody takes a phone out of the run."""
+        self._say(f"{shown(phone)} is {shown(why)}: its trial is finished, the others there are skipped")
+
     def phone_gone(self, phone: str, why: str) -> None:
         """A phone is given up."""
         self._so_far.phone_gone(phone, why)

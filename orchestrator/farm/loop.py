@@ -33,6 +33,7 @@ from orchestrator.farm.protocol import (
     Heard,
     MoveTrial,
     PhoneGone,
+    PhoneTaken,
     RunBlock,
     StopAsked,
     StopPhone,
@@ -181,6 +182,9 @@ class Farm:
                 self.watcher.hub_lost(incident.words())
             case BlockTidied(_, block_id):
                 self.ledger.block_tidied(block_id, self.clock.now())
+            case PhoneTaken(phone, why):
+                self.watcher.phone_taken(phone, why)
+                self._feed(report)
             case PhoneGone(phone, why):
                 self.watcher.phone_gone(phone, why)
                 self._feed(report)

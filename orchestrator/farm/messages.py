@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from android_runner.block import Block
-from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneUp, Work
+from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneTaken, PhoneUp, Work
 from orchestrator.farm.siblings import HubIncident
 from orchestrator.store.records import AttemptRecord
 
@@ -80,4 +80,4 @@ class HubLost:
     incident: HubIncident
 
 
-Report = HubLost | BlockOutcome | BlockTidied | Staged | TrialSeen | LaneBroken | PhoneUp | PhoneGone
+Report = HubLost | BlockOutcome | BlockTidied | Staged | TrialSeen | LaneBroken | PhoneUp | PhoneGone | PhoneTaken

@@ -40,6 +40,10 @@ class Watcher(Protocol):
         """A planned trial is now asked of `trial.phone`."""
         ...
 
+    def phone_taken(self, phone: str, why: str) -> None:
+        """Somebody takes a phone out of the run; a trial on it is finished."""
+        ...
+
     def phone_gone(self, phone: str, why: str) -> None:
         """A phone does not answer any more, or is left alone; it is back when it is given a block."""
         ...

@@ -45,10 +45,12 @@ class Candidate:
     serial: str
     label: str
     facts: PhoneFacts | None
+    identity: str = ""
+    """Which phone it is where it could not be asked, and somebody knows."""
 
     def names(self) -> tuple[str, ...]:
         """Everything that a person may call it."""
-        return (self.serial, self.label, self.facts.identity if self.facts else self.serial)
+        return (self.serial, self.label, self.facts.identity if self.facts else self.identity or self.serial)
 
 
 def parse_devices(options: Sequence[str]) -> tuple[list[Expression], list[VirtualWish]]:
@@ -103,7 +105,12 @@ def choose(expressions: Sequence[Expression], candidates: Sequence[Candidate]) -
                 problems.append(Problem("--device", f"no phone is called {name!r}", mend))
     if problems:
         raise UsageError(*problems)
-    return [one for one in candidates if any(_matches(expression, one) for expression in expressions)]
+    return [one for one in candidates if matches_any(expressions, one)]
+
+
+def matches_any(expressions: Sequence[Expression], candidate: Candidate) -> bool:
+    """Whether an expression matches a candidate."""
+    return any(_matches(expression, candidate) for expression in expressions)
 
 
 def _matches(expression: Expression, candidate: Candidate) -> bool:

@@ -36,16 +36,29 @@ class DeviceRow:
     virtual: bool = False
     confinement: str = ""
     shell: str = ""
+    phone: str = ""
+    """Its identity, whatever it is called."""
+    waiting: str = ""
+    """Whose turn is next on it."""
 
     def as_dict(self) -> dict[str, object]:
         """The same fields by name, for JSON."""
         return asdict(self)
 
 
-def render_devices(rows: Sequence[DeviceRow], *, width: int = 80, colour: bool = False) -> str:
-    """The table of phones at `width` cells (80 at least), each unusable one with its mend."""
+def render_devices(
+    rows: Sequence[DeviceRow],
+    *,
+    missing: Sequence[str] = (),
+    expected: int = 0,
+    width: int = 80,
+    colour: bool = False,
+) -> str:
+    """The table of phones at `width` cells (80 at least), each unusable one with its mend; then the missing ones, in
+    words, of how many that are expected."""
     if not rows:
-        return rendered([line("no phone; orch run --device virtual starts a virtual one")], colour=colour)
+        nobody = line("no phone; orch run --device virtual starts a virtual one")
+        return rendered([nobody, *_missing(missing, width)], colour=colour)
     width = max(width, 80)
     lines: list[Line] = []
     widths = _widths(rows, width)
@@ -63,8 +76,16 @@ def render_devices(rows: Sequence[DeviceRow], *, width: int = 80, colour: bool =
         for row in members:
             lines += _row(row, widths, width)
     usable = sum(row.usable for row in rows)
-    lines.append(line(f" {plural(len(rows), 'phone')}, {usable} usable"))
+    lines += _missing(missing, width)
+    awaited = f", {expected} expected" if expected else ""
+    lines.append(line(f" {plural(len(rows), 'phone')}{awaited}, {usable} usable"))
     return rendered(lines, colour=colour)
+
+
+def _missing(missing: Sequence[str], width: int) -> list[Line]:
+    return [
+        one for words in missing for one in paragraph(f"missing: {words}", width - 1, indent=1, style="bad", hang=2)
+    ]
 
 
 _FIXED = 32
