@@ -89,10 +89,10 @@ class Capabilities:
     @classmethod
     def from_json(cls, text: str) -> Capabilities:
         """What `to_json` wrote. Raises ValueError on anything else."""
-        value = json.loads(text)
-        if not isinstance(value, Mapping):
-            raise ValueError("capabilities: not a JSON object")
         try:
+            value = json.loads(text)
+            if not isinstance(value, Mapping):
+                raise ValueError("capabilities: not a JSON object")
             version = value["ort_version"]
             return cls(
                 dialect=CommandDialect(value["dialect"]),
@@ -102,7 +102,7 @@ class Capabilities:
                 nnapi_flags=bool(value["nnapi_flags"]),
                 ort_version=None if version is None else OrtVersion.parse(str(version)),
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, RecursionError) as error:
             raise ValueError(f"capabilities: {error!r}") from error
 
 

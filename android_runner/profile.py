@@ -7,19 +7,17 @@ does not show it. Read strictly: an unknown key or a wrong type is an error, all
 from __future__ import annotations
 
 import importlib.resources
-import json
 import re
-import tomllib
 from dataclasses import field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from android_runner.limits import LimitsTable
 from android_runner.ort import NnapiFlag
+from android_runner.toml_text import NotTomlError, toml_as_json
 
 _STRICT = ConfigDict(strict=True, extra="forbid")
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
@@ -142,11 +140,11 @@ def load_profile(name_or_path: str | Path) -> DeviceProfile:
 def parse_profile(content: bytes, *, source: str) -> DeviceProfile:
     """Read TOML; raise `ProfileError` with every problem and its path."""
     try:
-        data = tomllib.loads(content.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        text = toml_as_json(content)
+    except NotTomlError as error:
         raise ProfileError(source, (f"not TOML: {error}",)) from error
     try:
-        profile = TypeAdapter(DeviceProfile).validate_json(json.dumps(data, default=_not_json))
+        profile = TypeAdapter(DeviceProfile).validate_json(text)
     except ValidationError as error:
         problems = tuple(f"{_path(item['loc'])}: {item['msg']}" for item in error.errors())
         raise ProfileError(source, problems) from error
@@ -154,11 +152,6 @@ def parse_profile(content: bytes, *, source: str) -> DeviceProfile:
     if problems:
         raise ProfileError(source, problems)
     return profile
-
-
-def _not_json(value: Any) -> list[str]:
-    """TOML's dates have no place in a profile: as a list they fit no field and are reported with their path."""
-    return [type(value).__name__]
 
 
 def _path(location: tuple[int | str, ...]) -> str:

@@ -42,6 +42,10 @@ def worst(codes: Sequence[ExitCode]) -> ExitCode:
     return next((code for code in _ORDER if code in codes), ExitCode.DONE)
 
 
+MAX_PART_CHARS = 2000
+"""Bound on each part of a problem as it is said."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing wrong with the input: the file or option, the place in it, what is wrong, how to mend it."""
@@ -51,8 +55,13 @@ class Problem:
     mend: str = ""
 
     def line(self) -> str:
-        """The problem as one line of text."""
-        return f"{self.where}: {self.what}" + (f" ({self.mend})" if self.mend else "")
+        """The problem as one line of text; what is longer than anybody reads (a word of a hostile file) is cut."""
+        where, what, mend = (_cut(part) for part in (self.where, self.what, self.mend))
+        return f"{where}: {what}" + (f" ({mend})" if mend else "")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_PART_CHARS else text[: MAX_PART_CHARS - 1] + "…"
 
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})

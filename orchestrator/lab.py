@@ -15,8 +15,6 @@ of what the file says (None: nothing), and the noun that the program uses, with 
 from __future__ import annotations
 
 import difflib
-import json
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass as plain_dataclass
 from dataclasses import fields, is_dataclass, replace
@@ -27,6 +25,7 @@ from pydantic.dataclasses import dataclass
 
 from android_runner.charging import LEVELS
 from android_runner.preparing.steps import StepName
+from android_runner.toml_text import NotTomlError, toml_as_json
 from orchestrator.errors import Problem, UsageError
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
@@ -168,11 +167,11 @@ def over(defaults: T, *tables: object) -> T:
 def parse_lab(text: str, where: str) -> Lab:
     """The lab that a file's text describes. Raises UsageError with every problem and its path in the file."""
     try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        as_json = toml_as_json(text.encode("utf-8", errors="surrogatepass"))
+    except NotTomlError as error:
         raise UsageError(Problem(where, f"is not TOML: {error}", "see docs/lab.md for the form")) from None
     try:
-        lab = TypeAdapter(Lab).validate_json(json.dumps(data, default=str))
+        lab = TypeAdapter(Lab).validate_json(as_json)
     except ValidationError as error:
         raise UsageError(*_problems(error, where)) from None
     problems = [*_doubled_labels(lab, where), *_battery_levels(lab, where)]

@@ -45,7 +45,7 @@ def graph_from_text(text: str | bytes) -> Graph:
             outputs=tuple(data["outputs"]),
             opset=int(data["opset"]),
         )
-    except (TypeError, KeyError, ValueError) as error:
+    except (TypeError, KeyError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"no graph of ours: {error!r}") from error
 
 

@@ -9,7 +9,6 @@ A public key in `adbkey.pub` is base64 of 524 bytes (little-endian: u32 words = 
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 import secrets
 import struct
@@ -43,7 +42,7 @@ def read_public_key(text: str) -> PublicKey:
     words = text.split()
     try:
         raw = base64.b64decode(words[0], validate=True)
-    except (IndexError, binascii.Error) as error:
+    except (IndexError, ValueError) as error:
         raise BadKey("not base64") from error
     if len(raw) != _ENCODED_BYTES:
         raise BadKey(f"{len(raw)} bytes instead of {_ENCODED_BYTES}")

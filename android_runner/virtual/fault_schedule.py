@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import time
-import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -20,6 +19,7 @@ from random import Random
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from android_runner.toml_text import NotTomlError, toml_as_json
 from android_runner.virtual.fault_kinds import CATALOGUE, FaultKind
 from android_runner.virtual.fault_steps import Step
 
@@ -130,13 +130,14 @@ class PutInPlace:
 def parse_schedule(content: bytes, *, source: str) -> FaultSchedule:
     """Read TOML, or JSON where `source` ends in `.json`; raise `FaultScheduleError` with every problem."""
     try:
-        text = content.decode("utf-8")
-        data = json.loads(text) if source.endswith(".json") else tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
+        text = content.decode("utf-8") if source.endswith(".json") else toml_as_json(content)
+        if source.endswith(".json"):
+            json.loads(text)
+    except (NotTomlError, ValueError, RecursionError) as error:
         kind = "JSON" if source.endswith(".json") else "TOML"
         raise FaultScheduleError(source, (f"not {kind}: {error}",)) from error
     try:
-        schedule = TypeAdapter(FaultSchedule).validate_json(json.dumps(data, default=lambda one: [type(one).__name__]))
+        schedule = TypeAdapter(FaultSchedule).validate_json(text)
     except ValidationError as error:
         found = tuple(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
         raise FaultScheduleError(source, found) from error

@@ -12,12 +12,11 @@ threads = [1, 2, 4]
 from __future__ import annotations
 
 import itertools
-import tomllib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import orjson
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
@@ -26,6 +25,7 @@ from android_runner.limits import LimitsTable
 from android_runner.ort import ExecutionProvider, NnapiFlag, OptimizationLevel
 from android_runner.preparing.steps import StepName
 from android_runner.settings import SessionSettings
+from android_runner.toml_text import MAX_TOML_BYTES, NotTomlError, toml_as_json
 from orchestrator.errors import Problem, UsageError
 from orchestrator.plan.cells import Cell
 from orchestrator.plan.length import MAX_ITERATIONS
@@ -120,14 +120,14 @@ def load_plan(path: Path) -> PlanFile:
     """Read and check a plan file; relative paths in it start at its folder. Raises UsageError."""
     try:
         with path.open("rb") as stream:
-            data = tomllib.load(stream)
+            text = toml_as_json(stream.read(MAX_TOML_BYTES + 1))
     except OSError as error:
         raise UsageError(
             Problem(str(path), f"can't be read: {error.strerror}", "give an existing plan file")
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except NotTomlError as error:
         raise UsageError(Problem(str(path), f"is not TOML: {error}", "see docs/plan.md for the form")) from error
-    plan = parse_plan(data, str(path))
+    plan = _checked(text, str(path))
     base = path.parent
     models = [_from_folder(entry, base) for entry in plan.models]
     tool = str(base / plan.perf_test) if plan.perf_test else ""
@@ -142,8 +142,12 @@ def load_plan(path: Path) -> PlanFile:
 
 def parse_plan(data: dict[str, Any], where: str) -> PlanFile:
     """Check a plan's data. Raises UsageError with every problem and its place."""
+    return _checked(json.dumps(data, default=str), where)
+
+
+def _checked(text: str, where: str) -> PlanFile:
     try:
-        plan = TypeAdapter(PlanFile).validate_json(orjson.dumps(data, default=str))
+        plan = TypeAdapter(PlanFile).validate_json(text)
     except ValidationError as error:
         raise UsageError(*_problems(error, where)) from None
     problems = [

@@ -6,14 +6,14 @@ A range is `[low, high]`; its figure is drawn evenly between them, that of `proc
 from __future__ import annotations
 
 import importlib.resources
-import json
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
+
+from android_runner.toml_text import NotTomlError, toml_as_json
 
 _STRICT = ConfigDict(strict=True, extra="forbid")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,19}")
@@ -133,11 +133,11 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
 def parse_scenario(content: bytes, *, source: str) -> Scenario:
     """Read TOML; raise `ScenarioError` with every problem and its path."""
     try:
-        data = tomllib.loads(content.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        text = toml_as_json(content)
+    except NotTomlError as error:
         raise ScenarioError(source, (f"not TOML: {error}",)) from error
     try:
-        scenario = TypeAdapter(Scenario).validate_json(json.dumps(data, default=lambda value: [type(value).__name__]))
+        scenario = TypeAdapter(Scenario).validate_json(text)
     except ValidationError as error:
         found = tuple(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
         raise ScenarioError(source, found) from error
