@@ -243,6 +243,16 @@ PREDICTIONS: Columns = {
     **nnapi_columns.PREDICTION,
 }
 
+NODES: Columns = {
+    "run": _RUN,
+    "api_level": _C("", "Android's API level", "int"),
+    "model": _MODEL,
+    "variant": _C("", "the variant's id"),
+    "recipe": _C("", "onnx, or level and style"),
+    "nnapi_flags": _C("", "NNAPI's flags", "list"),
+    **nnapi_columns.NODE,
+}
+
 PLACEMENTS: Columns = {**_OF_ATTEMPT, **nnapi_columns.PLACEMENT}
 CLAIMS: Columns = {**_OF_ATTEMPT, **nnapi_columns.CLAIM}
 PARTITIONS: Columns = {**_OF_ATTEMPT, **nnapi_columns.PARTITION}
@@ -270,6 +280,7 @@ COLUMNS: Mapping[str, Columns] = {
     "operators": OPERATORS,
     "cold_starts": COLD_STARTS,
     "predictions": PREDICTIONS,
+    "nodes": NODES,
     "placements": PLACEMENTS,
     "claims": CLAIMS,
     "partitions": PARTITIONS,

@@ -36,7 +36,7 @@ from orchestrator.store.incidents import incident_cells
 from orchestrator.store.ledger import FILE_NAME, Ledger
 from orchestrator.store.meaning import ColumnMeaning
 from orchestrator.store.nnapi_rows import claim_cells, partition_cells, placement_cells
-from orchestrator.store.predicted import companion, predicted_cells, predicted_pieces
+from orchestrator.store.predicted import companion, node_cells, predicted_cells, predicted_pieces
 from orchestrator.store.records import AttemptRecord, RunContents, RunSummary, TrialRow
 from orchestrator.store.trace_rows import cold_cells, operator_cells, warm_attempts
 from orchestrator.store.typed import frame_of, typed
@@ -164,6 +164,11 @@ class RunFrames:
     def predictions(self) -> pd.DataFrame:
         """One row a phone, variant and set of NNAPI flags: what NNAPI should take, by the rules of today."""
         return frame_of("predictions", predicted_cells(self._contents, self._claim_graphs))
+
+    @cached_property
+    def nodes(self) -> pd.DataFrame:
+        """One row a node of each variant, for each API level and set of NNAPI flags: where it should run, and why."""
+        return frame_of("nodes", node_cells(self._contents, self._claim_graphs))
 
     @cached_property
     def _claim_graphs(self) -> dict[str, Graph]:

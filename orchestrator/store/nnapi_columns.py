@@ -1,5 +1,5 @@
-"""Pure: the columns of the frames `placements`, `claims`, `partitions` and `checks`, without those that say of which
-attempt."""
+"""Pure: the columns of the frames `placements`, `claims`, `partitions`, `nodes` and `checks`, without those that say
+of which attempt or phone."""
 
 from __future__ import annotations
 
@@ -17,6 +17,16 @@ PLACEMENT: Columns = {
     "devices": _C("", "NNAPI's devices as (name, type); missing: not told", "list"),
     "feature_level": _C("", "NNAPI's effective feature level", "int"),
     "placed": _C("", "nodes by execution provider, as the session counted them", "list"),
+}
+
+NODE: Columns = {
+    "node": _C("", "the node's index, in topological order", "int"),
+    "name": _C("", "its name"),
+    "operator": _C("", "its operator: Conv, com.microsoft:FusedConv"),
+    "shape": _C("", "its first output's dimensions, -1 where one is not fixed; missing: not known", "list"),
+    "after": _C("", "indices of the nodes whose outputs it takes", "list"),
+    "partition": _C("", "NNAPI's partition that should have it, from 0; missing: it stays on the CPU", "int"),
+    "reason": _C("", "why it stays on the CPU"),
 }
 
 CLAIM: Columns = {

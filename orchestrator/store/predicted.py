@@ -26,6 +26,37 @@ def predicted_cells(contents: RunContents, graphs: Mapping[str, Graph]) -> Itera
 
     Always there are no flags at all, and NCHW alone: what it would take away is why it is not measured below API 29.
     """
+    claimed: dict[_Question, Cells] = {}
+    """Phones of one API level are told the same, and asked about once."""
+    for phone, variant, question in _questions(contents, graphs):
+        if question not in claimed:
+            graph = graphs[variant.variant_id]
+            claimed[question] = _claim_cells(graph, claim(graph, _target(question)))
+        head = {"run": contents.run.run_id, **_of(phone, variant), "nnapi_flags": list(question[2])}
+        yield {**head, **claimed[question]}
+
+
+def node_cells(contents: RunContents, graphs: Mapping[str, Graph]) -> Iterable[Cells]:
+    """A row for each node of each variant, API level of a phone, and set of flags that `predicted_cells` asks about."""
+    told: set[_Question] = set()
+    for phone, variant, question in _questions(contents, graphs):
+        if question in told:
+            continue
+        told.add(question)
+        of = _of(phone, variant)
+        head = {name: of[name] for name in ("api_level", "model", "variant", "recipe")}
+        head |= {"run": contents.run.run_id, "nnapi_flags": list(question[2])}
+        graph = graphs[variant.variant_id]
+        yield from ({**head, **cells} for cells in _nodes_of(graph, claim(graph, _target(question))))
+
+
+_Question = tuple[str, int, FlagSet]
+"""A variant's id, an API level, flags."""
+
+
+def _questions(
+    contents: RunContents, graphs: Mapping[str, Graph]
+) -> Iterable[tuple[PhoneRecord, VariantRecord, _Question]]:
     cases = {case.case_id: case for case in contents.cases}
     asked: dict[str, dict[FlagSet, None]] = {
         phone.phone: {(): None, (NnapiFlag.NCHW,): None} for phone in contents.phones
@@ -34,21 +65,33 @@ def predicted_cells(contents: RunContents, graphs: Mapping[str, Graph]) -> Itera
         settings = cases[trial.case_id].settings
         if settings.provider is ExecutionProvider.NNAPI:
             asked[trial.phone][settings.nnapi_flags] = None
-    claimed: dict[tuple[str, int, FlagSet], Cells] = {}
-    """By variant, API level and flags: phones of one level are told the same, and asked about once."""
     for phone in contents.phones:
-        level = phone.facts.api_level
         for variant in contents.variants:
-            graph = graphs.get(variant.variant_id)
-            if graph is None:
-                continue
-            for flags in asked[phone.phone]:
-                key = (variant.variant_id, level, flags)
-                if key not in claimed:
-                    target = NnapiTarget(api_level=level, flags=frozenset(flags))
-                    claimed[key] = _claim_cells(graph, claim(graph, target))
-                head = {"run": contents.run.run_id, **_of(phone, variant), "nnapi_flags": list(flags)}
-                yield {**head, **claimed[key]}
+            if variant.variant_id in graphs:
+                for flags in asked[phone.phone]:
+                    yield phone, variant, (variant.variant_id, phone.facts.api_level, flags)
+
+
+def _target(question: _Question) -> NnapiTarget:
+    return NnapiTarget(api_level=question[1], flags=frozenset(question[2]))
+
+
+def _nodes_of(graph: Graph, placement: Placement) -> Iterable[Cells]:
+    made_by = {name: at for at, node in enumerate(graph.nodes) for name in node.outputs if name}
+    piece = {at: number for number, partition in enumerate(placement.partitions) for at in partition.nodes}
+    why = {one.node: one.reason for one in (*placement.refused, *placement.dropped)}
+    for at, node in enumerate(graph.nodes):
+        dims = graph.value(node.outputs[0]).dims if node.outputs else None
+        after = {made_by[name] for name in (*node.inputs, *node.implicit) if name in made_by}
+        yield {
+            "node": at,
+            "name": node.name,
+            "operator": node.label,
+            "shape": None if dims is None else list(dims),
+            "after": sorted(after),
+            "partition": piece.get(at),
+            "reason": why.get(at) or placement.problem or None,
+        }
 
 
 def predicted_pieces(case: Case, graph: Graph, api_level: int) -> list[tuple[str, ...]]:

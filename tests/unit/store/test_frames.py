@@ -266,6 +266,18 @@ def test_predictions_are_made_from_the_graphs_that_the_run_kept(frames: RunFrame
     assert "does not know" in reason
 
 
+def test_nodes_say_where_each_should_run_and_what_it_comes_after(frames: RunFrames) -> None:
+    rows = frames.nodes
+    first = rows[rows["variant"] == rows["variant"].iloc[0]]
+    first = first[(first["api_level"] == first["api_level"].iloc[0]) & (first["nnapi_flags"].map(len) == 0)]
+    assert list(first["operator"]) == ["Relu", "com.microsoft:FusedConv", "Relu"]
+    assert first["partition"].tolist()[::2] == [0, 1]
+    assert pd.isna(first["partition"].iloc[1])
+    assert list(first["after"]) == [[], [0], [1]]
+    assert "does not know" in first["reason"].iloc[1]
+    assert pd.isna(first["reason"].iloc[0])
+
+
 def test_placements_come_from_the_log_and_a_cut_one_is_not_known(frames: RunFrames) -> None:
     placements = frames.placements.set_index("attempt")
     whole, cut = placements.loc["i0"], placements.loc["i1"]
