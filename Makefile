@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check bench bad-input model-lab system-deps test-device clean
+.PHONY: demo test check bench bad-input model-lab screenshots system-deps test-device clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -40,6 +40,10 @@ model-lab: $(STAMP)
 	sed -i '/^<!-- Below this line/q' docs/model-lab.md
 	cat build/model-lab.md >> docs/model-lab.md
 
+# Pictures of the newest run's report (after `make demo`), in headless Chromium, for docs/report.md.
+screenshots: $(STAMP)
+	$(BIN)/python -m tests.browser.screenshots orch-runs
+
 # The same contract and integration tests on a phone, an emulator or any adb device.
 test-device: $(STAMP)
 	@test -n "$(SERIAL)" || { echo 'give the serial: make test-device SERIAL=…'; exit 2; }
@@ -48,7 +52,7 @@ test-device: $(STAMP)
 # System tools that some tests use (mksh and toybox are Android's own shell and tools). Needs root, on Debian or Ubuntu.
 system-deps:
 	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mksh toybox busybox util-linux shellcheck
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mksh toybox busybox util-linux shellcheck chromium
 
 clean:
 	rm -rf $(VENV) build

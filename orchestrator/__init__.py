@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from orchestrator.store.columns import COLUMNS
-    from orchestrator.store.frames import RunFrames, load
+    from orchestrator.store.frames import RunFrames
+    from orchestrator.store.load import load
 
 __version__ = "0.1.0"
 
@@ -23,8 +24,12 @@ def __getattr__(name: str) -> object:
         from orchestrator.store import columns  # noqa: PLC0415
 
         return columns.COLUMNS
-    if name in ("load", "RunFrames"):
+    if name == "RunFrames":
         from orchestrator.store import frames  # noqa: PLC0415
 
-        return getattr(frames, name)
+        return frames.RunFrames
+    if name == "load":
+        from orchestrator.store import load  # noqa: PLC0415
+
+        return load.load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

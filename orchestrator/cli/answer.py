@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from orchestrator.cli.screen import wants_colour
-from orchestrator.errors import ExitCode, worst
+from orchestrator.errors import ExitCode, StoreError, worst
 from orchestrator.farm.loop import Tally
 from orchestrator.home import Home
 from orchestrator.report.markdown import render_markdown
@@ -25,11 +25,12 @@ def frames_of(run_id: str, home: Home, ledger: Ledger) -> RunFrames:
 
 
 def finish(run_id: str, home: Home, ledger: Ledger, tally: Tally, *, strict: bool, all_tables: bool) -> int:
-    """Print the answer, write `report.md`, and give the exit code with its name in the last line."""
-    summary = summarize(frames_of(run_id, home, ledger))
+    """Print the answer, write the reports, and give the exit code with its name in the last line."""
+    frames = frames_of(run_id, home, ledger)
+    summary = summarize(frames)
     sys.stdout.write(render_terminal(summary, all_tables=all_tables, width=80, colour=wants_colour()))
     sys.stdout.flush()
-    report = write_report(summary, home)
+    report = write_report(summary, frames, home)
     codes = tally.codes()
     if strict and any(row.state == "failed" for row in ledger.trials(run_id)):
         codes.append(ExitCode.INCOMPLETE)
@@ -42,15 +43,23 @@ def finish(run_id: str, home: Home, ledger: Ledger, tally: Tally, *, strict: boo
     return int(code)
 
 
-def write_report(summary: RunSummary, home: Home) -> Path:
-    """`report.md` in the run's folder, whole or not at all."""
+def write_report(summary: RunSummary, frames: RunFrames, home: Home) -> Path:
+    """`report.md` and `report.html` in the run's folder, each whole or not at all; the latter's path.
+
+    Raises StoreError where they can't be written.
+    """
+    from orchestrator.report.html.page import render_html  # noqa: PLC0415 - templates, and only at the end of a run
+
     folder = home.run_folder(summary.head.run)
-    folder.mkdir(parents=True, exist_ok=True)
-    target = folder / "report.md"
-    part = folder / f".report.md.{os.getpid()}"
-    part.write_text(render_markdown(summary), encoding="utf-8")
-    part.replace(target)
-    return target
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, words in (("report.md", render_markdown(summary)), ("report.html", render_html(summary, frames))):
+            part = folder / f".{name}.{os.getpid()}"
+            part.write_text(words, encoding="utf-8")
+            part.replace(folder / name)
+    except OSError as error:
+        raise StoreError(f"{folder}: the report can't be written: {error.strerror or error}") from error
+    return folder / "report.html"
 
 
 def short(path: Path) -> str:

@@ -19,22 +19,25 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 RunName = Annotated[str, typer.Argument(help="A run's name, a unique part of it, @last.")]
-Format = Literal["text", "md", "json", "csv", "parquet"]
+Format = Literal["text", "md", "html", "json", "csv", "parquet"]
 
 
 @app.command("report")
 def report(
     run: RunName = "@last",
-    format_: Annotated[Format, typer.Option("--format", help="text, md, json, csv or parquet.")] = "text",
+    format_: Annotated[Format, typer.Option("--format", help="text, md, html, json, csv or parquet.")] = "text",
     out: Annotated[str, typer.Option("--out", help="Folder for csv and parquet (default: the run's folder).")] = "",
     all_tables: AllTables = False,
+    open_: Annotated[bool, typer.Option("--open", help="Open report.html in the browser.")] = False,
     home: HomeOption = "",
 ) -> int:
-    """A run's answer, made anew from ledger and evidence."""
+    """A run's answer, made anew from ledger and evidence: here, and as report.html and report.md beside the run."""
     if out and format_ not in ("csv", "parquet"):
         raise UsageError(
             Problem("--out", f"{format_} goes to stdout", "add --format csv or parquet, or redirect stdout")
         )
+    if open_ and format_ in ("csv", "parquet"):
+        raise UsageError(Problem("--open", f"{format_} is no page", "leave out --format, or --open"))
     from orchestrator.store.ledger import Ledger  # noqa: PLC0415 - opened when called
 
     where = home_at(home)
@@ -43,27 +46,36 @@ def report(
         run_id = ledger.find_run(run)
         if format_ in ("csv", "parquet"):
             return _files(run_id, format_, where, ledger, Path(out) if out else None)
-        return _text(run_id, format_, where, ledger, all_tables=all_tables)
+        page = _text(run_id, format_, where, ledger, all_tables=all_tables)
     finally:
         ledger.close()
+    if open_:
+        typer.launch(page.resolve().as_uri())
+    return int(ExitCode.DONE)
 
 
-def _text(run_id: str, format_: str, home: Home, ledger: Ledger, *, all_tables: bool) -> int:
+def _text(run_id: str, format_: str, home: Home, ledger: Ledger, *, all_tables: bool) -> Path:
+    """Print the report; the page that was written beside."""
     from orchestrator.cli.answer import frames_of, short, write_report  # noqa: PLC0415
     from orchestrator.report.as_json import render_json  # noqa: PLC0415
+    from orchestrator.report.html.page import render_html  # noqa: PLC0415
     from orchestrator.report.markdown import render_markdown  # noqa: PLC0415
     from orchestrator.report.summarize import summarize  # noqa: PLC0415
     from orchestrator.report.terminal import render_terminal  # noqa: PLC0415
 
-    summary = summarize(frames_of(run_id, home, ledger))
+    frames = frames_of(run_id, home, ledger)
+    summary = summarize(frames)
     if format_ == "json":
         sys.stdout.write(render_json(summary))
+    elif format_ == "html":
+        sys.stdout.write(render_html(summary, frames))
     elif format_ == "md":
         sys.stdout.write(render_markdown(summary))
     else:
         sys.stdout.write(render_terminal(summary, all_tables=all_tables, width=80, colour=wants_colour()))
-    sys.stderr.write(f"report  {short(write_report(summary, home))}\n")
-    return int(ExitCode.DONE)
+    page = write_report(summary, frames, home)
+    sys.stderr.write(f"report  {short(page)}\n")
+    return page
 
 
 def _files(run_id: str, format_: str, home: Home, ledger: Ledger, out: Path | None) -> int:

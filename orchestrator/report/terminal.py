@@ -168,18 +168,21 @@ def _unity(phone: PhoneAnswer, best: SettingRow) -> str:
     return "1.00×" if best.row == phone.baseline else NOTHING
 
 
+def phone_note(phone: PhoneAnswer) -> str:
+    """What a reader must know of a phone's answer: baseline, NNAPI, cold start, ties, preparation; "" for nothing."""
+    notes = [phone.baseline_note, nnapi_note(phone), cold_headline(phone), sustained_headline(phone.sustained)]
+    if phone.verdict.sureness is Sureness.TIE:
+        names = [row.row for row in phone.rows if row.rank == 1]
+        notes.append(f"{phone.verdict.reason} among {', '.join(names)}")
+    notes.append(preparation_words(phone.prepared, phone.prepare_problem, tuned=phone.tuned))
+    return joined([*notes, *phone.battery], "; ")
+
+
 def _notes(phones: Sequence[PhoneAnswer], width: int) -> list[Line]:
-    """What a reader must know of a phone's answer, a paragraph a phone."""
+    """What a reader must know of each phone's answer, a paragraph a phone."""
     lines: list[Line] = []
     for phone in phones:
-        notes = [phone.baseline_note, nnapi_note(phone), cold_headline(phone), sustained_headline(phone.sustained)]
-        if phone.verdict.sureness is Sureness.TIE:
-            names = [row.row for row in phone.rows if row.rank == 1]
-            notes.append(f"{phone.verdict.reason} among {', '.join(names)}")
-        notes.append(preparation_words(phone.prepared, phone.prepare_problem, tuned=phone.tuned))
-        notes += phone.battery
-        words = joined(notes, "; ")
-        if words:
+        if words := phone_note(phone):
             lines += paragraph(f"{fit(phone.label, 20)}  {words}", width, indent=2, hang=4)
     return [(), *lines] if lines else []
 
@@ -273,7 +276,7 @@ def _dropped(model: ModelSummary, all_tables: bool, width: int) -> list[Line]:
         return []
     lines: list[Line] = [()]
     if len(model.dropped) > MAX_DROPPED and not all_tables:
-        return [*lines, line(f"  {len(model.dropped)} settings dropped beforehand, with reasons: --all, report.md")]
+        return [*lines, line(f"  {len(model.dropped)} settings dropped beforehand, with reasons: --all, report.html")]
     lines.append(line("  dropped beforehand (no trials):"))
     for drop in model.dropped:
         lines += paragraph(f"{drop.row}: {drop.reason} ({', '.join(drop.phones)})", width, indent=4, hang=4)

@@ -6,11 +6,9 @@ parsers of today.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -33,7 +31,7 @@ from orchestrator.store.columns import CHECKS, COLD_STARTS, COLUMNS, ITERATIONS,
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frame_rows import Cells, RunRows, dropped_cells, phone_cells, run_cells, variant_cells
 from orchestrator.store.incidents import incident_cells
-from orchestrator.store.ledger import FILE_NAME, Ledger
+from orchestrator.store.ledger import Ledger
 from orchestrator.store.meaning import ColumnMeaning
 from orchestrator.store.nnapi_rows import claim_cells, partition_cells, placement_cells
 from orchestrator.store.predicted import companion, node_cells, predicted_cells, predicted_pieces
@@ -285,18 +283,3 @@ class RunFrames:
 
 def _measured(attempt: AttemptRecord) -> bool:
     return isinstance(attempt.outcome, Measured)
-
-
-def load(run: str = "@last", home: str | Path | None = None) -> RunFrames:
-    """The frames of a run: `@last`, `@yesterday`, a name, a unique part of one; of `home` (`ORCH_HOME`, `./orch-runs`).
-
-    Raises StoreError when there is no ledger, UsageError when no or several runs match.
-    """
-    root = Path(home or os.environ.get("ORCH_HOME") or "orch-runs").absolute()
-    if not (root / FILE_NAME).is_file():
-        raise StoreError(f"{root}: no ledger is there; give home=…, or set ORCH_HOME")
-    ledger = Ledger.open(root)
-    try:
-        return RunFrames(ledger, EvidenceStore(root), ledger.find_run(run)).read_now()
-    finally:
-        ledger.close()

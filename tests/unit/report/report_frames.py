@@ -27,6 +27,8 @@ class Frames:
     partitions: pd.DataFrame = field(default_factory=pd.DataFrame)
     checks: pd.DataFrame = field(default_factory=pd.DataFrame)
     cold_starts: pd.DataFrame = field(default_factory=pd.DataFrame)
+    operators: pd.DataFrame = field(default_factory=pd.DataFrame)
+    nodes: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 @dataclass

@@ -1,0 +1,26 @@
+"""`orchestrator.load`: a run's frames by name, for notebooks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from orchestrator.errors import StoreError
+from orchestrator.store.evidence import EvidenceStore
+from orchestrator.store.frames import RunFrames
+from orchestrator.store.ledger import FILE_NAME, Ledger
+
+
+def load(run: str = "@last", home: str | Path | None = None) -> RunFrames:
+    """The frames of a run: `@last`, `@yesterday`, a name, a unique part of one; of `home` (`ORCH_HOME`, `./orch-runs`).
+
+    Raises StoreError when there is no ledger, UsageError when no or several runs match.
+    """
+    root = Path(home or os.environ.get("ORCH_HOME") or "orch-runs").absolute()
+    if not (root / FILE_NAME).is_file():
+        raise StoreError(f"{root}: no ledger is there; give home=…, or set ORCH_HOME")
+    ledger = Ledger.open(root)
+    try:
+        return RunFrames(ledger, EvidenceStore(root), ledger.find_run(run)).read_now()
+    finally:
+        ledger.close()

@@ -1,0 +1,122 @@
+"""The report in a true browser, headless: nothing is loaded, nothing overflows, everything can be read and used."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "unit" / "report"))
+
+from report_frames import Made
+
+from orchestrator.report.html.page import render_html
+from orchestrator.report.summarize import summarize
+from tests.browser.chromium import Seen, chromium_page
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+
+EVIL = "<script>alert(1)</script>"
+CONTRAST = (Path(__file__).parent / "contrast.js").read_text()
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report with a hostile case, a refused one, many settings, real and virtual phones."""
+    made = Made(rounds=4)
+    phones = [made.phone(f"s{at}", f"B{at}", "Pixel 8") for at in range(2)]
+    phones.append(made.phone("v1", "virtual-1", "Pixel 8", virtual=True))
+    for phone in phones:
+        made.case(phone, "net", "default", 4.0)
+        for at in range(9):
+            made.case(phone, "net", f"nnapi basic {at}", 2.0 + at)
+        made.case(phone, "net", EVIL, 3.0)
+        made.case(phone, "net", "nnapi refused", 3.0, fails=dict.fromkeys(range(1, 5), ("model_refused", EVIL)))
+    frames = made.frames()
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(render_html(summarize(frames), frames), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module", params=[1280, 390], ids=["desktop", "390 px"])
+def seen(request: pytest.FixtureRequest, page_file: Path) -> Iterator[Seen]:
+    with chromium_page(str(CHROMIUM), width=request.param) as found:
+        found.page.goto(page_file.as_uri())
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def quiet(seen: Seen) -> Iterator[None]:
+    """After each test: no dialog, nothing on the console, nothing loaded but the file itself."""
+    yield
+    seen.page.keyboard.press("Escape")
+    assert (seen.console, seen.dialogs) == ([], [])
+    assert [url for url in seen.requests if not url.startswith(("file:", "data:"))] == []
+    assert len([url for url in seen.requests if url.startswith("file:")]) == 1
+
+
+def test_nothing_scrolls_sideways(seen: Seen) -> None:
+    wide, window = seen.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+    assert wide <= window
+
+
+def test_all_text_can_be_read(seen: Seen) -> None:
+    assert seen.page.evaluate(CONTRAST) == []
+
+
+def test_a_cell_opens_with_its_rounds_and_closes(seen: Seen) -> None:
+    page = seen.page
+    page.locator("table.heat td a").first.click()
+    assert page.locator("dialog").is_visible()
+    page.wait_for_selector("dialog .chart svg")
+    assert page.locator("dialog tbody tr").count() == 4
+    assert "orch show" in page.locator("dialog").inner_text()
+    assert seen.page.evaluate(CONTRAST) == []
+    page.keyboard.press("Escape")
+    assert not page.locator("dialog").is_visible()
+
+
+def test_a_hostile_name_is_text(seen: Seen) -> None:
+    page = seen.page
+    page.locator("table.settings a", has_text=EVIL).first.click()
+    assert EVIL in page.locator("#cell-title").inner_text()
+    assert page.locator("script").count() == 3
+
+
+def test_filters_and_sorting(seen: Seen) -> None:
+    page = seen.page
+    rows = page.locator("table.settings").first.locator("tbody tr:visible")
+    everything = rows.count()
+    page.fill("input[name=words]", "nnapi basic")
+    assert rows.count() == 9
+    page.fill("input[name=words]", "nnapi")
+    assert rows.count() == 10
+    page.check("input[name=measured]")
+    assert rows.count() == 9
+    page.uncheck("input[name=measured]")
+    page.fill("input[name=words]", "")
+    assert rows.count() == everything
+    slowest, first = page.locator("table.settings").first.locator("thead button", has_text="p50 ms"), rows.nth(0)
+    before = first.inner_text()
+    slowest.click()
+    slowest.click()
+    assert first.inner_text() != before
+    assert slowest.get_attribute("aria-sort") == "descending"
+    page.locator("table.settings").first.locator("thead button", has_text="#").click()
+    assert first.inner_text() == before
+
+
+def test_it_prints_without_controls(seen: Seen) -> None:
+    seen.page.emulate_media(media="print")
+    try:
+        assert not seen.page.locator("form.filter").first.is_visible()
+        assert seen.page.locator("table.answers").first.is_visible()
+    finally:
+        seen.page.emulate_media(media="screen")
