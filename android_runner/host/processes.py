@@ -68,7 +68,7 @@ def processes(root: Path) -> list[HostProcess]:
     """Every process that is an adb server, listens, or holds a USB node, by pid."""
     folder = root / "proc"
     try:
-        pids = sorted(int(entry.name) for entry in folder.iterdir() if entry.name.isdigit())
+        pids = sorted(int(entry.name) for entry in folder.iterdir() if entry.name.isdecimal())
     except OSError:
         return []
     found = (_process(folder / str(pid), pid) for pid in pids)
@@ -109,7 +109,7 @@ def lives(process: HostProcess, root: Path) -> bool:
 def _start_ticks(folder: Path) -> int | None:
     """Field 22 of stat, behind a name that may hold anything."""
     words = _text(folder / "stat").rpartition(")")[2].split()
-    alive = len(words) > 19 and words[0] not in ("Z", "X") and words[19].isdigit()
+    alive = len(words) > 19 and words[0] not in ("Z", "X") and words[19].isdecimal()
     return int(words[19]) if alive else None
 
 

@@ -122,7 +122,10 @@ def _device(name: str, folder: Path, interfaces: list[Path]) -> UsbDevice:
 
 def _controller(root_hub: Path) -> str:
     """The name of what the root hub belongs to (`0000:00:14.0`); the root hub's own where that is not told."""
-    above = root_hub.resolve().parent.name
+    try:
+        above = root_hub.resolve().parent.name
+    except (OSError, RuntimeError):  # links that lead in a circle
+        above = ""
     return root_hub.name if above in ("devices", "") else cleaned(above)
 
 

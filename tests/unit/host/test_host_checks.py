@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from android_runner.adb.status import ServerStatus, parse_status
 from android_runner.errors import HostileAnswer
@@ -14,7 +17,7 @@ from android_runner.facts import PhoneFacts, Vitals
 from android_runner.host.adb_checks import AdbFacts, AdbProgram, KeyFile, adb_findings
 from android_runner.host.finding import HostFinding, Level, may_start
 from android_runner.host.host_checks import HostFacts, Room, host_findings
-from android_runner.host.kernel_log import TroubleKind, UsbTrouble
+from android_runner.host.kernel_log import TroubleKind, UsbTrouble, usb_troubles
 from android_runner.host.listeners import Listener
 from android_runner.host.phone_checks import PhoneAsked, phone_findings, said_in
 from android_runner.host.processes import HostProcess
@@ -120,6 +123,19 @@ def test_a_servers_status() -> None:
 def test_a_status_of_another_form_is_refused(answer: bytes) -> None:
     with pytest.raises(HostileAnswer):
         parse_status(answer)
+
+
+@given(st.binary(max_size=200))
+def test_whatever_a_server_answers_is_a_status_or_refused(answer: bytes) -> None:
+    with suppress(HostileAnswer):
+        assert len(parse_status(answer).program) <= 200
+
+
+@given(st.text(max_size=300), st.sampled_from(["over-current condition", "USB disconnect, device number 1", "HC died"]))
+def test_whatever_the_kernel_logs_is_found_or_not(noise: str, message: str) -> None:
+    for trouble in usb_troubles(f"{noise}{message}{noise}\n" * 5):
+        assert trouble.count <= 10
+        assert usb_findings(UsbFacts(tree=UsbTree(), troubles=[trouble]))[0].mend
 
 
 ROOMY = Room(use="home", path="/lab", free_bytes=50_000_000_000, free_files=10**6)

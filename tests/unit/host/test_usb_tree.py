@@ -60,6 +60,17 @@ def test_both_halves_of_a_usb3_hub_are_one(tmp_path: Path) -> None:
     assert tree.hub_of("2-1.4") == tree.hub_of("1-1.3") == "1-1"
 
 
+def test_links_that_lead_in_a_circle(tmp_path: Path) -> None:
+    host = FakeHost(tmp_path)
+    host.hub("1-1")
+    (tmp_path / "sys/bus/usb/devices/usb1").symlink_to("usb1")
+    (tmp_path / "sys/bus/usb/devices/1-1:1.0/1-1-port1").mkdir()
+    (tmp_path / "sys/bus/usb/devices/1-1:1.0/1-1-port1/peer").mkdir()
+    tree = read_usb_tree(tmp_path)
+    assert set(tree.devices) == {"usb1", "1-1"}
+    assert tree.controllers == {"usb1": "usb1"}
+
+
 def test_without_sysfs_there_is_nothing(tmp_path: Path) -> None:
     tree = read_usb_tree(tmp_path)
     assert (tree.devices, tree.phones(), tree.endpoints()) == ({}, [], {})
