@@ -11,8 +11,9 @@ from android_runner.charging import Charge, hold_level
 from android_runner.deadline import Deadline
 from android_runner.errors import RunnerError
 from orchestrator.app.phones import Phone
+from orchestrator.home import Home
 from orchestrator.lab import Lab
-from orchestrator.store.ledger import Ledger
+from orchestrator.store.ledger import FILE_NAME, Ledger
 
 HOLD_S = 30.0
 """What setting one phone's switch may take."""
@@ -55,9 +56,15 @@ def keep_levels(phones: Sequence[Phone], lab: Lab, say: Callable[[str], object])
                 say(words)
 
 
-def care_of(phone: Phone, ledger: Ledger, now: datetime) -> list[str]:
-    """What a phone's battery asks of a person, by what was written down and what it says now."""
-    if phone.facts is None or phone.vitals is None:
-        return []
-    known = ledger.batteries.of(phone.facts.identity)
-    return battery_care([*known, reading_of(phone.vitals, now, phone.seen.where)])
+def cares_of(phones: Sequence[Phone], home: Home, now: datetime) -> dict[str, tuple[str, ...]]:
+    """What phones' batteries ask of a person, by identity: by what was written down and what they say now."""
+    asked = {
+        one.facts.identity: reading_of(one.vitals, now, one.seen.where) for one in phones if one.facts and one.vitals
+    }
+    if not (home.root / FILE_NAME).exists():
+        return {phone: tuple(battery_care([reading])) for phone, reading in asked.items()}
+    ledger = Ledger.open(home.root)
+    try:
+        return {phone: tuple(battery_care([*ledger.batteries.of(phone), one])) for phone, one in asked.items()}
+    finally:
+        ledger.close()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from android_runner.host.usb_path import place_words
+from orchestrator.app.batteries import cares_of
 from orchestrator.app.phones import Phone, as_known, names_of, real_phones, virtual_phones
 from orchestrator.app.registry import Registry, bar_of, missing_words, note_seen, read_registry
 from orchestrator.farm.lock import PhoneLock
@@ -38,8 +39,9 @@ def device_list(home: Home, adb_port: int | None) -> DeviceList:
     awaited = [
         one for one in registry.phones.values() if one.expected and not _is_out_of_sight(registry, one.phone, adb_port)
     ]
+    cares = cares_of(phones, home, datetime.now(UTC))
     return DeviceList(
-        rows=[_row(phone) for phone in phones],
+        rows=[_row(phone, cares.get(phone.identity, ())) for phone in phones],
         missing=_missing(registry, phones, {one.phone for one in awaited}),
         expected=len(awaited),
     )
@@ -57,7 +59,7 @@ def _missing(registry: Registry, phones: Sequence[Phone], awaited: set[str]) -> 
     return [missing_words(one, now) for one in gone if not bar_of(one, now)[0]]
 
 
-def _row(phone: Phone) -> DeviceRow:
+def _row(phone: Phone, care: tuple[str, ...]) -> DeviceRow:
     facts, vitals = phone.facts, phone.vitals
     lock = PhoneLock(phone.claim_key)
     holder = lock.holder() if facts is not None else None
@@ -78,5 +80,6 @@ def _row(phone: Phone) -> DeviceRow:
         confinement=facts.confinement if facts is not None else "",
         shell=facts.shell if facts is not None else "",
         phone=phone.identity,
+        care=care,
         waiting=waiting.text() if waiting is not None else "",
     )

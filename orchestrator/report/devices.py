@@ -38,6 +38,8 @@ class DeviceRow:
     shell: str = ""
     phone: str = ""
     """Its identity, whatever it is called."""
+    care: tuple[str, ...] = ()
+    """What its battery asks of a person."""
     waiting: str = ""
     """Whose turn is next on it."""
 
@@ -102,9 +104,9 @@ def _widths(rows: Sequence[DeviceRow], width: int) -> dict[str, int]:
         "label": widest((row.label for row in rows), least=5, most=18) if labelled else 0,
         "model": widest((row.device_model for row in rows), least=12, most=16),
         "state": widest((row.state for row in rows), least=8, most=18),
-        "where": widest((row.where for row in rows), least=5, most=8) if any(row.where for row in rows) else 0,
+        "where": widest((row.where for row in rows), least=5, most=13) if any(row.where for row in rows) else 0,
     }
-    for key, least in (("model", 8), ("state", 12), ("where", 5), ("label", 8)):
+    for key, least in (("model", 8), ("state", 12), ("where", 9), ("label", 8)):
         missing = sum(widths.values()) + _FIXED + 8 - width
         widths[key] -= min(max(missing, 0), max(widths[key] - least, 0))
     room = width - sum(widths.values()) - _FIXED
@@ -133,6 +135,7 @@ def _row(row: DeviceRow, widths: dict[str, int], width: int) -> list[Line]:
     battery = NOTHING if row.battery_percent is None else f"{row.battery_percent} %"
     front = f" {_names(row.label, row.device_model, row.serial, widths)}  {right(api, 3)}  {left(root, 4)}  "
     style = _STATE_STYLE.get(row.state.split(" ")[0].rstrip(","), "good" if row.usable else "bad")
-    end = f"  {right(celsius, 3)}  {right(battery, 5)}  {left(row.where, widths['where'])}"
+    end = f"  {right(celsius, 3)}  {right(battery, 5)}  {left(middle(row.where, widths['where']), widths['where'])}"
     lines = [line(front, Span(left(row.state, widths["state"]), style), end)]
-    return lines + (paragraph(row.mend, width, indent=8) if row.mend and not row.usable else [])
+    lines += paragraph(row.mend, width, indent=8) if row.mend and not row.usable else []
+    return lines + [one for words in row.care for one in paragraph(words, width, indent=8, style="warn")]

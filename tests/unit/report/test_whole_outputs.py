@@ -72,7 +72,8 @@ DEVICES = [
         usable=True,
         battery_c=31.2,
         battery_percent=78,
-        where="hub 1.3",
+        where="hub 1-1.3",
+        care=("battery holds 78 % of its design: replace it before it swells",),
     ),
     DeviceRow(
         label="C2",
