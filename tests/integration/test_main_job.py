@@ -8,12 +8,14 @@ import random
 import signal
 import sqlite3
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
 from orchestrator.farm.lock import PhoneLock
+from tests.forked_orch import ForkedOrch
 from tests.orch_cli import Orch, cpu_plan
 
 PHONES = ("--device", "virtual:pixel-8", "--device", "virtual:redmi-go")
@@ -96,22 +98,35 @@ def test_sigkill_at_random_moments_loses_and_doubles_nothing(orch: Orch, mnist: 
         "run", mnist, cpu_plan(tmp_path), *PHONES, "--perf-test", tool, "--rounds", "12", "--iterations", "5",
         "--virtual-slots", "2",
     )  # fmt: skip
-    kills = 0
-    process = orch.start(*begin)
+    kills, words = 0, begin
     while kills < 20:
-        time.sleep(rng.uniform(0.3, 3.0))
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-            kills += 1
-        process.communicate()
+        kills += _killed(orch, words, rng) if kills % 4 else _killed_afresh(orch, words, rng)
         unfinished = [run for run in runs_of(orch) if run["state"] != "finished"]
-        process = orch.start("resume") if unfinished else orch.start(*begin)
-    out, err = process.communicate(timeout=200)
-    assert process.returncode == 0, f"seed {seed}\n{out}{err}"
+        words = ("resume",) if unfinished else begin
+    ended = orch(*words, timeout_s=200)
+    assert ended.code == 0, f"seed {seed}\n{ended}"
     for run in runs_of(orch):
         assert run["state"] == "finished", (seed, run)
         assert run["planned"] == run["measured"], (seed, run)
     assert counted_twice(orch.home) == [], seed
+
+
+def _killed(orch: Orch, words: Sequence[str | Path], rng: random.Random) -> bool:
+    """Kill a command at a random moment; False when it had come to its end by then. A fork, as that costs less."""
+    forked = ForkedOrch(orch.home)
+    forked.start(*words)
+    time.sleep(rng.uniform(0.0, 2.0))
+    forked.send(signal.SIGKILL)
+    return forked.wait() == -signal.SIGKILL
+
+
+def _killed_afresh(orch: Orch, words: Sequence[str | Path], rng: random.Random) -> bool:
+    """The same of a process of its own, as people start it."""
+    process = orch.start(*words)
+    time.sleep(rng.uniform(0.3, 3.0))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    return process.returncode == -signal.SIGKILL
 
 
 def test_a_refused_setting_costs_only_itself(orch: Orch, mnist: Path, tmp_path: Path) -> None:
