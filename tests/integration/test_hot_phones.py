@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,45 @@ def test_a_scenario_that_does_not_exist_is_told(orch: Orch, models: Path) -> Non
     for command in ("run", "plan"):
         ended = orch(command, models / "mnist.onnx", "--device", "virtual:pixel-8@tropical")
         assert (ended.code, "no such scenario; there are: bursts, drift" in ended.err) == (2, True), ended
+
+
+SLOWLY = """\
+name = "hot-slowly"
+about = "Four cores at work lose a third of their speed, one core next to none."
+time_scale = 100
+[heat]
+lost = [0.35, 0.35]
+time_constant_s = [200, 200]
+"""
+LONE_CORE = """\
+[ -z "$threads" ] || [ "$threads" != 1 ] || slow=$((slow * 112 / 100))
+# What it says fits together"""
+
+
+@pytest.mark.timeout(120)
+def test_the_setting_that_is_best_at_first_is_not_the_one_that_is_best_when_hot(
+    orch: Orch, models: Path, tmp_path: Path
+) -> None:
+    """All cores are 12 % ahead of one core, until they are hot."""
+    (tmp_path / "hot.toml").write_text(SLOWLY)
+    (tmp_path / "two.toml").write_text('[[matrix]]\nrecipe = ["onnx"]\nthreads = [1, 9]\n')
+    tool = sleeping_perf_test(tmp_path / "tool", 0.1)
+    program = tool.read_text().replace(
+        "    s) statistics=yes ;;", "    s) statistics=yes ;;\n    x) threads=$OPTARG ;;"
+    )
+    tool.write_text(program.replace("# What it says fits together", LONE_CORE, 1))
+    ended = orch(
+        "run", models / "mnist.onnx", tmp_path / "two.toml", "--device", f"virtual:pixel-8@{tmp_path / 'hot.toml'}",
+        "--perf-test", tool, "--rounds", "1", "--iterations", "20", "--sustained", "0.16", "--seed", "4",
+        "--limit", "max_status=off", "--limit", "max_battery_c=off", timeout_s=100,
+    )  # fmt: skip
+    assert ended.code == 0, ended
+    sustained = json.loads(orch("report", "@last", "--format", "json").out)["models"][0]["phones"][0]["sustained"]
+    (flip,) = sustained["flips"]
+    assert (flip["at_first"], flip["steady"]) == ("cpu onnx 9t", "cpu onnx 1t")
+    assert flip["at_s"] > 0.5, "not from the first moment on"
+    nine, one = sustained["series"]
+    assert (nine["row"], nine["first_place"], nine["steady_place"]) == ("cpu onnx 9t", 1, 2)
+    assert one["slower"] < 0.1 < nine["slower"]
+    assert nine["points"][-1]["temperature_c"] > one["points"][-1]["temperature_c"] + 5
+    assert "cpu onnx 9t leads cpu onnx 1t" in " ".join(ended.out.split())
