@@ -24,7 +24,7 @@ from orchestrator.variants.samples import write_samples
 from tests.soak import checks, hanging
 from tests.soak.lab import PROFILE, Lab
 from tests.soak.lives import Lives, strays
-from tests.soak.story import FULL, SHORT, HostKilled, PhoneFault, ServerKilled, Size, story
+from tests.soak.story import FULL, SHORT, HostKilled, HubEvent, ServerKilled, Size, story
 
 TICK_S = 0.02
 SHOWN = 25
@@ -175,43 +175,35 @@ class Soak:
         return killed
 
     def _play(self, lab: Lab, lives: Lives, killed: int) -> list[str]:
-        pending = list(story(self.size, self.seed))
-        servers, faults = 0, 0
-        log = (self.place / "story.log").open("w")
-        begin_s = time.monotonic()
+        told = story(self.size, self.seed)
+        pending, servers = list(told.events), 0
         watch = _Watch(lab)
-        while pending:
-            now_s = time.monotonic() - begin_s
-            lab.tick(now_s)
-            if not lives.running():
-                lives.go_on()
-            while pending and pending[0].at_s <= now_s:
-                event = pending.pop(0)
-                log.write(f"{now_s:7.2f}  {event.line()}\n")
-                log.flush()
-                match event:
-                    case PhoneFault():
-                        lab.begin(event, now_s)
-                        faults += 1
-                    case HostKilled():
-                        killed += lives.kill()
-                    case ServerKilled():
-                        servers += lab.kill_server()
-            watch.look(now_s)
-            time.sleep(TICK_S)
-        self._say(f"story over: {faults} faults, host killed {killed} times, adb server {servers} times")
+        with (self.place / "story.log").open("w") as log:
+            lab.begin(told, self.seed)
+            begin_s = time.monotonic()
+            while (now_s := time.monotonic() - begin_s) < self.size.story_s:
+                lab.tick(now_s)
+                if not lives.running():
+                    lives.go_on()
+                while pending and pending[0].at_s <= now_s:
+                    event = pending.pop(0)
+                    log.write(f"{now_s:7.2f} s  {event.line()}\n")
+                    match event:
+                        case HubEvent():
+                            lab.befall(event, now_s)
+                        case HostKilled():
+                            killed += lives.kill()
+                        case ServerKilled():
+                            servers += lab.kill_server()
+                watch.look(now_s)
+                time.sleep(TICK_S)
         lab.calm()
+        faults = lab.counts.total()
+        self._say(f"story over: {faults} faults, host killed {killed} times, adb server {servers} times")
         self._say("  " + ", ".join(f"{count} {name}" for name, count in sorted(lab.counts.items())))
-        short = [
-            f"{what}: {had} of {wanted}"
-            for what, had, wanted in (
-                ("faults", faults, self.size.least[0]),
-                ("kills of the host", killed, self.size.least[1]),
-                ("kills of the server", servers, self.size.least[2]),
-            )
-            if had < wanted
-        ]
-        return [*watch.seen, *short]
+        names = ("faults", "kills of the host", "kills of the adb server")
+        had = zip(names, (faults, killed, servers), self.size.least, strict=True)
+        return [*watch.seen, *(f"{count} {name}, {least} were due" for name, count, least in had if count < least)]
 
     def _to_the_end(self, home: Path, lives: Lives) -> list[str]:
         """No faults any more: every run is resumed until it has nothing left; then once more, which does nothing."""

@@ -3,55 +3,27 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from android_runner.virtual.fault_kinds import CATALOGUE, FaultKind
+from android_runner.virtual.fault_schedule import Fault
 
-class Fault(StrEnum):
-    """What a phone does wrong for a while, or once."""
-
-    PUSH_DROP = "push drop"
-    PULL_DROP = "pull drop"
-    SHELL_DROP = "shell drop"
-    UNPLUGGED = "unplugged"
-    OFFLINE = "offline"
-    UNAUTHORIZED = "unauthorized"
-    FULL = "full"
-    HOSTILE_NAMES = "hostile names"
-    WRONG_SIZES = "wrong sizes"
-    CUT_FILES = "cut files"
-    ENDLESS_OUTPUT = "endless output"
-    EXIT_MISSING = "exit missing"
-    EXIT_WRONG = "exit wrong"
-    REBOOT = "reboot"
-    TOOL_KILLED = "tool killed"
-    SCRIPT_KILLED = "script killed"
-    HUB_HANGS = "hub hangs"
-    HUB_DIES = "hub dies"
+NOT_DRAWN = frozenset({FaultKind.ROGUE_OPEN, FaultKind.SERVER_KILLED, FaultKind.DRIVER_REBOOT})
+"""The adb server is killed by the story itself, so often and no oftener; no trial of a soak asks for a driver."""
+SLOW = frozenset({FaultKind.TOOL_HUNG, FaultKind.TOOL_FLOODS, FaultKind.HOT, FaultKind.BATTERY_LOW})
+"""What costs a minute: a watchdog, 48 MiB through a virtual phone, waiting for the phone. Drawn early, and seldom."""
+SLOW_SHARE = 0.02
+LINKS = (FaultKind.DROP, FaultKind.UNPLUG)
+LINKS_SHARE = 0.3
+"""The share of drops and pulled cables: they are what happens most in a farm."""
 
 
-_ODDS: Mapping[Fault, int] = {
-    Fault.PUSH_DROP: 10,
-    Fault.PULL_DROP: 12,
-    Fault.SHELL_DROP: 12,
-    Fault.UNPLUGGED: 16,
-    Fault.OFFLINE: 6,
-    Fault.UNAUTHORIZED: 4,
-    Fault.FULL: 5,
-    Fault.HOSTILE_NAMES: 4,
-    Fault.WRONG_SIZES: 4,
-    Fault.CUT_FILES: 4,
-    Fault.ENDLESS_OUTPUT: 3,
-    Fault.EXIT_MISSING: 4,
-    Fault.EXIT_WRONG: 4,
-    Fault.REBOOT: 8,
-    Fault.TOOL_KILLED: 8,
-    Fault.SCRIPT_KILLED: 4,
-    Fault.HUB_HANGS: 1,
-    Fault.HUB_DIES: 1,
-}
-"""How often each is drawn. The last two are of all phones behind one hub (one daemon)."""
+class HubFault(StrEnum):
+    """What befalls all phones behind one hub: those of one process."""
+
+    HANGS = "hub hangs"
+    DIES = "hub dies"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +37,13 @@ class Size:
     sleep_s: float
     story_s: float
     faults: int
+    hub_faults: int
     early_kills: int
     host_kills: int
     server_kills: int
     least: tuple[int, int, int]
-    """So many faults, kills of the host and of the server must really have been: a kill may find nobody.
-
-    `early_kills` are in the beginning of a run, before it is planned.
+    """So many faults, kills of the host and of the server must really have been: a fault may wait in vain for its
+    operation, a kill may find nobody. `early_kills` are in the beginning of a run, before it is planned.
     """
 
     @property
@@ -82,27 +54,26 @@ class Size:
 
 FULL = Size(
     name="soak", hubs=(5, 5, 5, 5), rounds=14, sleep_s=1.2, story_s=330.0,
-    faults=520, early_kills=6, host_kills=56, server_kills=8, least=(500, 50, 5),
+    faults=640, hub_faults=8, early_kills=6, host_kills=56, server_kills=8, least=(500, 50, 5),
 )  # fmt: skip
 SHORT = Size(
     name="soak-short", hubs=(4, 4), rounds=4, sleep_s=0.4, story_s=25.0,
-    faults=55, early_kills=2, host_kills=6, server_kills=2, least=(50, 5, 1),
+    faults=75, hub_faults=1, early_kills=2, host_kills=6, server_kills=2, least=(50, 5, 1),
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PhoneFault:
-    """From `at_s` on, for `lasts_s` seconds (of those that happen once: no matter), with a figure of its own."""
+class HubEvent:
+    """A hub hangs for `for_s` seconds, or dies."""
 
     at_s: float
-    phone: int
-    fault: Fault
-    lasts_s: float
-    figure: int
+    hub: int
+    fault: HubFault
+    for_s: float
 
     def line(self) -> str:
         """The event in a line."""
-        return f"{self.at_s:7.2f} s  phone {self.phone}: {self.fault.value}, {self.lasts_s:.1f} s, {self.figure}"
+        return f"hub {self.hub}: {self.fault.value}, {self.for_s:.1f} s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +84,7 @@ class HostKilled:
 
     def line(self) -> str:
         """The event in a line."""
-        return f"{self.at_s:7.2f} s  the host's process is killed"
+        return "the host's process is killed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,26 +95,54 @@ class ServerKilled:
 
     def line(self) -> str:
         """The event in a line."""
-        return f"{self.at_s:7.2f} s  the adb server is killed"
+        return "the adb server is killed"
 
 
-Event = PhoneFault | HostKilled | ServerKilled
+Event = HubEvent | HostKilled | ServerKilled
 
 
-def story(size: Size, seed: int) -> list[Event]:
-    """Everything that happens, in its order; the same seed tells the same story."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """The faults of each phone, by its number, and what else happens, in its order."""
+
+    faults: tuple[tuple[Fault, ...], ...]
+    events: tuple[Event, ...]
+
+
+def story(size: Size, seed: int) -> Story:
+    """Everything that happens; the same seed tells the same story."""
     rng = random.Random(seed)
-    events: list[Event] = [_fault(size, rng) for _ in range(size.faults)]
+    faults: list[list[Fault]] = [[] for _ in range(size.phones)]
+    for _ in range(size.faults):
+        faults[rng.randrange(size.phones)].append(_fault(size, rng))
+    events: list[Event] = [_hub_event(size, rng) for _ in range(size.hub_faults)]
     events += [HostKilled(at_s=rng.uniform(0.5, size.story_s)) for _ in range(size.host_kills)]
     events += [ServerKilled(at_s=rng.uniform(1.0, size.story_s)) for _ in range(size.server_kills)]
-    return sorted(events, key=lambda event: event.at_s)
+    return Story(
+        faults=tuple(tuple(sorted(one, key=lambda fault: fault.at_s)) for one in faults),
+        events=tuple(sorted(events, key=lambda event: event.at_s)),
+    )
 
 
-def _fault(size: Size, rng: random.Random) -> PhoneFault:
-    return PhoneFault(
-        at_s=rng.uniform(0.0, size.story_s),
-        phone=rng.randrange(size.phones),
-        fault=rng.choices(list(_ODDS), list(_ODDS.values()))[0],
-        lasts_s=min(20.0, 0.3 + rng.expovariate(1 / 3.0)),
-        figure=int(10 ** rng.uniform(0.0, 4.5)),
+def _fault(size: Size, rng: random.Random) -> Fault:
+    share, slow_until_s = rng.random(), size.story_s - 120.0
+    if share < LINKS_SHARE:
+        kind = rng.choice(LINKS)
+    elif share > 1.0 - SLOW_SHARE and slow_until_s > 0:
+        kind = rng.choice(sorted(SLOW))
+    else:
+        kind = rng.choice(sorted(frozenset(CATALOGUE) - NOT_DRAWN - SLOW - frozenset(LINKS)))
+    at_s = rng.uniform(0.0, slow_until_s if kind in SLOW else size.story_s * 0.95)
+    steps = CATALOGUE[kind].steps
+    step = rng.choice(steps) if rng.random() < 0.7 else None
+    for_s = None if rng.random() < 0.6 else min(20.0, 0.3 + rng.expovariate(1 / 3.0))
+    return Fault(kind=kind, step=step, at_s=at_s, for_s=for_s, after_bytes=int(10 ** rng.uniform(0.0, 4.5)))
+
+
+def _hub_event(size: Size, rng: random.Random) -> HubEvent:
+    return HubEvent(
+        at_s=rng.uniform(2.0, size.story_s * 0.9),
+        hub=rng.randrange(len(size.hubs)),
+        fault=rng.choice(list(HubFault)),
+        for_s=min(20.0, 0.5 + rng.expovariate(1 / 4.0)),
     )
