@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check bench bad-input model-lab screenshots system-deps test-device clean
+.PHONY: demo test soak soak-short check bench bad-input model-lab screenshots system-deps test-device clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -19,6 +19,14 @@ demo: $(STAMP)
 
 test: check
 	$(BIN)/python -m pytest -n 3 --dist loadgroup
+
+# Twenty phones through 500 faults while the host's process and the adb server are killed; nothing may be lost (docs/soak.md).
+soak: $(STAMP)
+	$(BIN)/python -m tests.soak
+
+# The same in about a minute, with eight phones.
+soak-short: $(STAMP)
+	$(BIN)/python -m tests.soak --short
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

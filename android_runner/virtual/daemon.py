@@ -20,6 +20,7 @@ from pathlib import Path
 from android_runner.virtual.confinement import NoNamespaces
 from android_runner.virtual.host_tools import find_host_tools
 from android_runner.virtual.phone import Phone
+from android_runner.virtual.processes import KEPT
 from android_runner.virtual.server import locked, stop_server_if_unused
 from android_runner.virtual.spec import PhoneSpec, spec_from_json
 from android_runner.virtual.state import Places
@@ -116,6 +117,7 @@ async def _main(spec_path: Path) -> None:
     spec = json.loads(spec_path.read_text(encoding="utf-8"))
     places = Places(Path(spec["home"]))
     phones = [spec_from_json(item) for item in spec["phones"]]
+    os.set_inheritable(KEPT, False)  # the lock of who starts us: ours until all phones have said where they are
     daemon = Daemon(places, phones, spec["idle_exit_s"])
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, daemon.stop)
@@ -124,6 +126,7 @@ async def _main(spec_path: Path) -> None:
     loop.add_signal_handler(signal.SIGINT, daemon.stop)
     try:
         ports = await daemon.start()
+        os.close(KEPT)
         _announce(ports, spec_path.with_suffix(".log"))
         while await daemon.live():
             if await _leave_idle(places, daemon):

@@ -114,7 +114,7 @@ def up_named(
     """Have the phones of these serial numbers, what each is beside it; else as `up`. Those that live are taken as they
     are."""
     places = Places(home.resolve())
-    with locked(places):
+    with locked(places) as lock:
         server = _ensure_server(places, adb_path)
         living = {record.serialno for record in _living(places)}
         serialnos = [serialno for serialno, _ in named]
@@ -131,7 +131,7 @@ def up_named(
                 spec_as_json(serialno, one, slots_matter=slots_matter, confine=confinement == "auto", seed=seed)
                 for serialno, one in missing
             ]
-            ports = _start_daemon(places, specs, idle_exit_s)
+            ports = _start_daemon(places, specs, idle_exit_s, lock)
         for record in _living(places):
             if record.serialno in ports:
                 _let_in(server, record)
@@ -203,7 +203,11 @@ def _let_in(server: AdbServer, record: PhoneRecord) -> None:
         connect_phone(server.port, record.port)
 
 
-def _start_daemon(places: Places, specs: Sequence[Mapping[str, object]], idle_exit_s: float) -> dict[str, int]:
+def _start_daemon(
+    places: Places, specs: Sequence[Mapping[str, object]], idle_exit_s: float, lock: int
+) -> dict[str, int]:
+    """Start the phones and wait until they listen. The lock goes with them: when we die meanwhile, nobody else starts
+    the same phones beside them."""
     places.daemons.mkdir(parents=True, exist_ok=True)
     spec_path = places.daemons / f"{time.time_ns()}.json"
     log_path = spec_path.with_suffix(".log")
@@ -213,7 +217,7 @@ def _start_daemon(places: Places, specs: Sequence[Mapping[str, object]], idle_ex
     argv = [sys.executable, "-m", "android_runner.virtual.daemon", str(spec_path)]
     with open(log_path, "ab") as log, open(ours, "rb") as pipe:
         try:
-            pid = spawn_detached(argv, os.environ, theirs, log.fileno())
+            pid = spawn_detached(argv, os.environ, theirs, log.fileno(), keep=lock)
         finally:
             os.close(theirs)
         line = pipe.readline()

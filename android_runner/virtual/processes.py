@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _POLL_S = 0.01
+KEPT = 3
+"""Where a detached process finds the descriptor that it was lent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,19 @@ def identify(pid: int) -> ProcessId | None:
     return None if ticks is None else ProcessId(pid, ticks)
 
 
-def spawn_detached(argv: Sequence[str], env: Mapping[str, str], stdout: int, stderr: int) -> int:
-    """Start a process in a session of its own, with no input, that may outlive us; return its pid."""
+def spawn_detached(
+    argv: Sequence[str], env: Mapping[str, str], stdout: int, stderr: int, keep: int | None = None
+) -> int:
+    """Start a process in a session of its own, with no input, that may outlive us; return its pid.
+
+    It gets the descriptor `keep` as `KEPT`.
+    """
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_DUP2, stdout, 1),
         (os.POSIX_SPAWN_DUP2, stderr, 2),
     ]
+    actions += [(os.POSIX_SPAWN_DUP2, keep, KEPT)] if keep is not None else []
     return os.posix_spawn(argv[0], list(argv), dict(env), file_actions=actions, setsid=True)
 
 

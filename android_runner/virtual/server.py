@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import fcntl
 import os
-import signal
 import socket
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from android_runner.errors import LinkError, LinkLost, LinkRefused
-from android_runner.virtual.processes import ProcessId, exit_status, identify, spawn_detached
+from android_runner.virtual.processes import exit_status, identify, spawn_detached
 from android_runner.virtual.state import Places, ServerRecord, read_phone, read_server, write_record
 
 _START_TIMEOUT_S = 15.0
@@ -48,13 +47,16 @@ def server_env(places: Places, port: int) -> dict[str, str]:
 
 
 @contextmanager
-def locked(places: Places) -> Iterator[None]:
-    """Only one process at a time changes what runs in this home."""
+def locked(places: Places) -> Iterator[int]:
+    """Only one process at a time changes what runs in this home.
+
+    Gives the lock's descriptor: who inherits that holds the lock, too, until it closes it.
+    """
     places.base.mkdir(parents=True, exist_ok=True)
     fd = os.open(places.base / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
+        yield fd
     finally:
         os.close(fd)
 
@@ -69,14 +71,17 @@ def start_server(places: Places, adb_path: Path) -> AdbServer:
     """The running server, or a new one, on its former port where that is free. Call it under `locked`."""
     before = read_server(places)
     if before is not None and before.process.alive():
-        return AdbServer(before.port, server_env(places, before.port))
+        if _comes_up(places, before):  # who started it may have died before it answered
+            return AdbServer(before.port, server_env(places, before.port))
+        before.process.end()
     places.adb_home.mkdir(parents=True, exist_ok=True)
     port = before.port if before is not None else _free_port()
     for _attempt in range(_ATTEMPTS):
-        process = _spawn(places, adb_path, port)
-        if process is not None:
-            write_record(places.server, ServerRecord(port=port, pid=process.pid, start_ticks=process.start_ticks))
+        record = _spawn(places, adb_path, port)
+        if record is not None and _comes_up(places, record):
             return AdbServer(port, server_env(places, port))
+        if record is not None:
+            record.process.end()
         port = _free_port()
     raise LinkLost(f"{adb_path}: no adb server could be started; see {places.base / 'server.log'}")
 
@@ -151,24 +156,32 @@ def _exactly(sock: socket.socket, count: int) -> bytes:
     return data
 
 
-def _spawn(places: Places, adb_path: Path, port: int) -> ProcessId | None:
+def _spawn(places: Places, adb_path: Path, port: int) -> ServerRecord | None:
+    """Start a server and write down at once which it is: should we die before it answers, it is found."""
     with open(places.base / "server.log", "ab") as log:
         argv = [str(adb_path.resolve()), "-P", str(port), "nodaemon", "server"]
         pid = spawn_detached(argv, server_env(places, port), log.fileno(), log.fileno())
+    process = identify(pid)
+    if process is None:
+        os.waitpid(pid, 0)
+        return None
+    record = ServerRecord(port=port, pid=pid, start_ticks=process.start_ticks)
+    write_record(places.server, record)
+    return record
+
+
+def _comes_up(places: Places, record: ServerRecord) -> bool:
+    """Wait until a server answers, and has made its key; False when it ended, or does not."""
     until = time.monotonic() + _START_TIMEOUT_S
-    while time.monotonic() < until:
-        if exit_status(pid) is not None:
-            return None
-        try:
-            ask(port, "host:version")
+    while record.process.alive() and time.monotonic() < until:
+        with suppress(LinkLost):
+            ask(record.port, "host:version")
             if places.key_file.exists():
-                return identify(pid)
-        except LinkLost:
-            pass
+                return True
         time.sleep(0.005)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    return None
+    with suppress(ChildProcessError):
+        exit_status(record.pid)
+    return False
 
 
 def _free_port() -> int:

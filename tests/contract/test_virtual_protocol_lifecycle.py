@@ -259,6 +259,46 @@ def test_fifty_phones_in_one_process(lab: VirtualLab) -> None:
     assert _gone(lab.home, pids)
 
 
+_UP = """
+import sys
+from pathlib import Path
+from android_runner.virtual import lifecycle
+lifecycle.up(Path(sys.argv[1]), [("pixel-8", 6)], Path(sys.argv[2]), idle_exit_s=120.0)
+"""
+
+
+@pytest.mark.parametrize("written", ["virtual/server.json", "virtual/daemons/*.log"])
+def test_who_starts_phones_may_be_killed_at_any_moment(lab: VirtualLab, written: str) -> None:
+    """Whoever asks next waits for what was started, and starts nothing a second time."""
+    starter = subprocess.Popen([sys.executable, "-c", _UP, str(lab.home), str(adb_path())])
+    until = time.monotonic() + 20
+    while not list(lab.home.glob(written)):
+        assert time.monotonic() < until
+        time.sleep(0.001)
+    starter.kill()
+    starter.wait()
+    phones = lab.up(("pixel-8", 6))
+    assert {phone.state for phone in phones} == {"up"}
+    assert len({phone.pid for phone in phones}) == 1
+    started = [one for one in _commands(lab.home) if "virtual.daemon" in one]
+    assert len(started) == 1
+    assert len([one for one in _commands(lab.home) if "nodaemon" in one]) == 1
+    assert lab.shell(phones[5], "echo alive").stdout == b"alive\n"
+
+
+def _commands(home: Path) -> list[str]:
+    """The commands of all processes that have a home in their words or their environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words, env = (folder / "cmdline").read_bytes(), (folder / "environ").read_bytes()
+        except OSError:
+            continue
+        if str(home).encode() in words + env:
+            found.append(words.replace(b"\0", b" ").decode(errors="replace"))
+    return found
+
+
 _AS_ORDINARY_USER = """
 import os, subprocess, sys
 from pathlib import Path

@@ -20,17 +20,22 @@ from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frames import RunFrames
 from orchestrator.store.ledger import FILE_NAME, Ledger
 from orchestrator.store.records import RunState
+from orchestrator.store.vitals_columns import AROUND
 from tests.soak.lab import Lab
 
 OWN_TO_A_RUN = frozenset(
     {"run", "trial", "attempt", "counted_attempt", "block", "epoch", "recorded_at", "evidence", "number", "adopted"}
 )
 """Columns that name this very run, say when and as the how-manieth try something was stored, or by whom."""
-FIGURES = frozenset(
-    {"load_1m_before", "load_1m_after", "residency_loss", "boot_id_before", "boot_id_after", "page_cache"}
-    | {"validity", "validity_reasons"}
-)
-"""What was read off the phone around an attempt and has no unit, and what is judged of that alone."""
+FIGURES = frozenset(AROUND) | {
+    "page_cache",
+    "residency_loss",
+    "validity",
+    "validity_reasons",
+    "gate_outcome",
+    "gate_cause",
+}
+"""What was read off the phone around an attempt and may have no unit, and what is judged of that alone."""
 OVERLAP_S = 0.05
 MAY_FAIL = frozenset({"lab", "us", "runtime"})
 """Who may be to blame in a story of bad phones and links; models and plans are the same as without faults."""
