@@ -177,13 +177,13 @@ def _second_servers(facts: AdbFacts) -> Iterator[HostFinding]:
         if process.pid in ours or without_usb:
             continue
         held = _held(process, facts.phone_nodes)
-        seen = f"a second adb server: {process.words()}"
+        seen = "is a second adb server"
         if held:
-            seen += f", holds the phone at {', '.join(held)}"
+            seen += f" and holds the phone at {', '.join(held)}"
         yield HostFinding(
             check="adb-second",
             level=Level.WARN,
-            about=f"pid {process.pid}",
+            about=process.words(),
             seen=f"{seen}; only one of two gets a phone",
             mend=f"end it, or name its port with --adb-port (its command: {' '.join(process.command)[:120]})",
         )
@@ -196,8 +196,8 @@ def _holders(facts: AdbFacts) -> Iterator[HostFinding]:
         yield HostFinding(
             check="usb-held",
             level=Level.WARN,
-            about=f"pid {process.pid}",
-            seen=f"{process.words()} holds the phone at {', '.join(held)}",
+            about=process.words(),
+            seen=f"holds the phone at {', '.join(held)}",
             mend="end it; a desktop's file manager takes phones that offer MTP: set them to charging only",
         )
 

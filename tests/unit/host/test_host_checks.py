@@ -91,7 +91,7 @@ def test_what_bites_of_adb(change: dict[str, object], expected: tuple[str, Level
 
 def test_a_second_server_is_named_with_its_phones_and_one_without_usb_is_none() -> None:
     (found,) = [one for one in adb_findings(replace(SOUND, servers=[SERVER, FOREIGN])) if one.check == "adb-second"]
-    assert "pid 80 (root), /usr/bin/adb" in found.seen
+    assert "pid 80 (root), /usr/bin/adb" in found.about
     assert "1-1.3" in found.seen
     apart = replace(FOREIGN, environ={"ADB_USB": "0"})
     assert bad(adb_findings(replace(SOUND, servers=[SERVER, apart]))) == []
