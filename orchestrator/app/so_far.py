@@ -144,6 +144,7 @@ class SoFar:
     def trial_seen(self, phone: str, task_id: str, now_s: float) -> None:
         """A phone said something new of a process: it started, or it ended."""
         lane = self._lanes[phone]
+        lane.gone = ""
         places = [at for at, (name, _) in enumerate(lane.tasks) if name == task_id]
         if places and places[0] >= lane.at:
             lane.at, lane.heard_s = places[0], now_s

@@ -37,7 +37,7 @@ class Lane:
     here, in words; empty as long as it may. `given_s`, `heard_s`: when its
     block was given, and when it last gave a sign of life; None before the first. `waits` blocks after the first left
     the phone waiting for its host `waited_s` in all. `put_off`: whole blocks that failed with "later" in a row.
-    `refused`: by case with what words it was refused here for good.
+    `refused`: by case with what words it was refused here for good. `out`: its last block has not come home.
     """
 
     phone: str
@@ -56,6 +56,7 @@ class Lane:
     mute: bool = False
     mean_s: dict[str, float] = field(default_factory=dict)
     taken: str = ""
+    out: bool = False
     given_s: float | None = None
     heard_s: float = 0.0
     waits: int = 0
@@ -197,7 +198,8 @@ def _sized_by(trial: Planned) -> str:
 def _to_calibrate(lane: Lane, rules: Rules) -> tuple[Work, ...]:
     if rules.iterations is not None:
         return ()
-    timed = [_sized_by(trial) for trial in _same_step(lane.waiting) if trial.purpose is Purpose.TIME]
+    sized = (Purpose.TIME, Purpose.SUSTAIN)  # a series may stay behind where its rounds have moved away
+    timed = [_sized_by(trial) for trial in _same_step(lane.waiting) if trial.purpose in sized]
     unknown = [case_id for case_id in dict.fromkeys(timed) if case_id not in lane.iterations]
     works = []
     for position, case_id in enumerate(unknown[: rules.block_trials]):

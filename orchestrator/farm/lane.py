@@ -125,6 +125,7 @@ class Lane:
                     self.post(PhoneGone(self.kit.phone, str(error)))
                     if not self._came_back():
                         return
+                    self.post(PhoneUp(self.kit.phone))
                     order = replace(order, adopted=True)  # what it had not begun may be another phone's by now
                     patience = Deadline.after(LOST_AFTER_S, self.clock)
                 self.clock.sleep(0.5)

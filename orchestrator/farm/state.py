@@ -100,6 +100,8 @@ class FarmState:
                 self._close(SkipReason.INTERRUPTED, kill, commands)
             case Heard(phone, at_s):
                 self._now_s = self.lanes[phone].heard_s = max(self._now_s, at_s)
+                if self.lanes[phone].state is LaneState.AWAY:
+                    self._phone_up(self.lanes[phone], commands)
             case Tick(at_s):
                 self._tick(at_s, commands)
         self._settle(commands)
@@ -121,9 +123,10 @@ class FarmState:
     # --- events -------------------------------------------------------------------------------------------------
 
     def _phone_up(self, lane: Lane, commands: list[Command]) -> None:
-        if lane.state is LaneState.DOWN or (lane.state is LaneState.AWAY and not lane.running):
+        away = lane.state is LaneState.AWAY and (lane.running or not lane.out)  # else its old block comes first
+        if lane.state is LaneState.DOWN or away:
             self._away.discard(lane.phone)
-            lane.state = LaneState.IDLE
+            lane.state = LaneState.RUNNING if lane.running else LaneState.IDLE
         self._feed(lane, commands)
 
     def _phone_added(self, event: PhoneAdded) -> None:
@@ -171,7 +174,7 @@ class FarmState:
     def _block_ended(self, event: BlockEnded, commands: list[Command]) -> None:
         lane = self.lanes[event.phone]
         own = {work.trial.trial_id for work in lane.running if work.trial is not None}
-        lane.running = ()
+        lane.running, lane.out = (), False
         self._now_s = max(self._now_s, event.at_s)
         lane.block_came(event.took_s, event.at_s)
         if lane.state is LaneState.GONE:
@@ -263,7 +266,7 @@ class FarmState:
         works = next_works(lane, self.rules)
         taken = {work.trial.trial_id for work in works if work.trial is not None}
         lane.waiting = [trial for trial in lane.waiting if trial.trial_id not in taken]
-        lane.running = works
+        lane.running, lane.out = works, True
         lane.state = LaneState.RUNNING
         lane.given_s = self._now_s if lane.last_round >= 0 else None
         lane.heard_s = self._now_s

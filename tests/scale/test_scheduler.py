@@ -17,6 +17,14 @@ def test_a_hundred_lanes_end_every_trial_once(seed: int) -> None:
     assert set(told.rows.values()) >= {"Measured", "Failed"}
 
 
+def test_phones_that_come_and_go_at_random_leave_no_trial_without_its_one_row() -> None:
+    stories = [Story(trials_of(lanes=100, cases=10, rounds=5), seed, plug=0.5).tell() for seed in range(5)]
+    assert all(told.finished for told in stories)
+    assert all(len(told.rows) == told.asked for told in stories)
+    assert all(told.plugged > 20 for told in stories)
+    assert sum(told.moved for told in stories) > 0
+
+
 @pytest.mark.parametrize("stop_at", [0, 1, 99, 150, 333])
 def test_a_stop_at_any_event_leaves_no_trial_without_its_row(stop_at: int) -> None:
     trials = trials_of(lanes=100, cases=5, rounds=5)
