@@ -43,6 +43,11 @@ RESERVE_BYTES = 16 * 1024 * 1024
 GROUP_BYTES = 64 * 1024 * 1024
 """Units are pushed in groups of about this size, each with its receipts: what a lost link costs at most."""
 
+ANSWER_S = 60.0
+"""What one answer of the phone may take, beside the time for its bytes: one that hangs is found out then."""
+SLOWEST_BYTES_S = 500_000
+"""No phone takes or hashes files more slowly: full-speed USB (12 Mbit/s) carries some 1 MB/s."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedReport:
@@ -133,7 +138,8 @@ class _Staging:
         there = [path for unit in units for path in unit.paths() if path in seen.stats]
         found: dict[str, str] = {}
         for batch in batches(there, lambda path: len(path) + 1, COMMAND_BYTES):
-            result = self.device.shell(hash_command(batch), deadline=self.deadline)
+            size_bytes = sum(seen.stats[path][0] for path in batch)
+            result = self.device.shell(hash_command(batch), deadline=self._answer(size_bytes))
             if result.exit_code == NO_DIGEST_TOOL:
                 said = cleaned(result.stderr.decode(errors="replace"))
                 raise PhoneRefused(f"{self.device.serial}: nothing can be verified there: {said}")
@@ -163,7 +169,7 @@ class _Staging:
                 proven[path] = done.sha256
                 self.pushed_bytes += done.size_bytes
         for batch in batches(group, unit_cost_bytes, COMMAND_BYTES):
-            result = self.device.shell(receipts_command(batch, proven), deadline=self.deadline)
+            result = self.device.shell(receipts_command(batch, proven), deadline=self._answer())
             if result.exit_code:
                 said = cleaned(result.stderr.decode(errors="replace"))
                 full = "no space" in said.lower()
@@ -174,16 +180,13 @@ class _Staging:
         try:
             return self._push_in_turn(items)
         except PhoneFull:
-            wanted = sum(
-                len(one.source) if isinstance(one.source, bytes) else one.source.stat().st_size for one in items
-            )
-            if not self._evict(wanted):
+            if not self._evict(_bytes_of(items)):
                 raise
             return self._push_in_turn(items)
 
     def _push_in_turn(self, items: Sequence[PushItem]) -> list[PushedFile]:
         with self.turn():
-            return self.device.push(items, deadline=self.deadline)
+            return self.device.push(items, deadline=self._answer(_bytes_of(items)))
 
     def _make_room(self, wanted_bytes: int) -> None:
         """Evict when `df` says that it will not fit. A phone whose df says nothing is found out by the push."""
@@ -209,7 +212,14 @@ class _Staging:
         return sum(one.size_bytes for one in chosen)
 
     def _text(self, command: str) -> str:
-        return self.device.shell(command, deadline=self.deadline).text()
+        return self.device.shell(command, deadline=self._answer()).text()
+
+    def _answer(self, size_bytes: int = 0) -> Deadline:
+        return self.deadline.clip(ANSWER_S + size_bytes / SLOWEST_BYTES_S)
+
+
+def _bytes_of(items: Sequence[PushItem]) -> int:
+    return sum(len(one.source) if isinstance(one.source, bytes) else one.source.stat().st_size for one in items)
 
 
 def _missing_bytes(unit: StageUnit, proven: Mapping[str, str]) -> int:

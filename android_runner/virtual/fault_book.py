@@ -10,9 +10,9 @@ import itertools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from android_runner.virtual.fault_kinds import FaultKind, plan_of
+from android_runner.virtual.fault_kinds import CATALOGUE, FaultKind, plan_of
 from android_runner.virtual.fault_schedule import Fault, PutInPlace, RandomFaults
-from android_runner.virtual.fault_steps import Step
+from android_runner.virtual.fault_steps import Medium, Step
 from android_runner.virtual.faults import NO_FAULTS, FaultPlan
 
 _PROMPT_S = 5.0
@@ -118,21 +118,34 @@ class FaultBook:
                 drawn.advance()
         return begun, over
 
-    def operation(self, steps: Collection[Step], now_s: float) -> list[Happening]:
-        """What begins because an operation begins that is of these steps."""
+    def operation(
+        self,
+        steps: Collection[Step],
+        now_s: float,
+        medium: Medium | None = None,
+        leave_out: Collection[FaultKind] = (),
+    ) -> list[Happening]:
+        """What begins because an operation begins that is of these steps, carried by `medium` (None: by any).
+
+        What `follows` a fault comes with a later operation than that one.
+        """
         begun = []
-        for entry in self._entries:
-            if entry.fault.step in steps and entry.armed(now_s):
-                if entry.skipped < entry.fault.skip:
-                    entry.skipped += 1
-                    continue
-                entry.happened += 1
-                begun.append(self._begun(entry.name, entry.fault, now_s))
+        met = [one for one in self._entries if self._meets(one.fault, steps, medium) and one.armed(now_s)]
+        for entry in (one for one in met if one.fault.kind not in leave_out):
+            if entry.skipped < entry.fault.skip:
+                entry.skipped += 1
+                continue
+            entry.happened += 1
+            begun.append(self._begun(entry.name, entry.fault, now_s))
         for drawn in self._drawn:
-            if drawn.next is not None and drawn.next.step in steps and drawn.next.at_s <= now_s:
+            due = drawn.next is not None and drawn.next.at_s <= now_s and drawn.next.kind not in leave_out
+            if due and drawn.next is not None and self._meets(drawn.next, steps, medium):
                 begun.append(self._begun(f"{drawn.name}.{drawn.count}", drawn.next, now_s))
                 drawn.advance()
         return begun
+
+    def _meets(self, fault: Fault, steps: Collection[Step], medium: Medium | None) -> bool:
+        return fault.step in steps and (medium is None or medium in CATALOGUE[fault.kind].media)
 
     def waits_for(self, step: Step, now_s: float) -> list[FaultKind]:
         """The kinds that the next operation of this step brings on."""

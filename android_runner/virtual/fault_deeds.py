@@ -77,6 +77,15 @@ def running_trials(root: Path) -> Iterator[str]:
                 yield f"{path.parent.name}/{words[3]}"
 
 
+def asks_nnapi(root: Path, trial: str) -> bool:
+    """Whether a trial, `BLOCK/TASK`, is given to NNAPI: what its block's list says."""
+    block, _, task = trial.partition("/")
+    with suppress(OSError):
+        lines = (root / _BLOCKS / block / "list").read_text(encoding="utf-8", errors="replace").splitlines()
+        return any(line.startswith(f"t {task} ") and " nnapi" in line for line in lines)
+    return False
+
+
 def signal_command(kind: FaultKind) -> str:
     """Shell text that does to processes what a fault of this kind does; empty where it does nothing."""
     match kind:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from android_runner.virtual.fault_steps import Step
+from android_runner.virtual.fault_steps import Medium, Step
 from android_runner.virtual.faults import NO_FAULTS, BannerState, ConnectFault, FaultPlan, ShellExit
 
 DEFAULT_BYTES = 1
@@ -91,13 +91,15 @@ _STATS = (Step.LAUNCH, Step.JOURNAL, Step.PULL)
 _READS = (Step.JOURNAL, Step.PULL)
 _SHELLS = (Step.PROBE, Step.STAGE, Step.LAUNCH, Step.JOURNAL, Step.RELEASE)
 _RUN = (Step.RUN,)
+_EVERY = frozenset(Medium)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
     """One kind: in words, the steps at which it can show, and how long it lasts by itself in seconds.
 
-    0 is for one operation, or a deed that is done at once. `stops` says that trials can't go on while it lasts.
+    0 is for one operation, or a deed that is done at once. `stops` says that trials can't go on while it lasts. Only
+    operations of its `media` bring it on.
     """
 
     about: str
@@ -105,18 +107,19 @@ class Traits:
     steps: tuple[Step, ...] = _ANY
     for_s: float = 0.0
     stops: bool = False
+    media: frozenset[Medium] = _EVERY
 
 
 def _link(about: str, steps: tuple[Step, ...] = _ANY, for_s: float = 0.0) -> Traits:
     return Traits(about=about, effect=Effect.LINK, steps=steps, for_s=for_s)
 
 
-def _files(about: str, steps: tuple[Step, ...]) -> Traits:
-    return Traits(about=about, effect=Effect.FILES, steps=steps)
+def _files(about: str, steps: tuple[Step, ...], *media: Medium) -> Traits:
+    return Traits(about=about, effect=Effect.FILES, steps=steps, media=frozenset(media or (Medium.SEND,)))
 
 
 def _shell(about: str, for_s: float = 0.0) -> Traits:
-    return Traits(about=about, effect=Effect.SHELL, steps=_SHELLS, for_s=for_s)
+    return Traits(about=about, effect=Effect.SHELL, steps=_SHELLS, for_s=for_s, media=frozenset((Medium.SHELL,)))
 
 
 def _phone(about: str, steps: tuple[Step, ...] = _WHILE_UP, *, for_s: float = 0.0, stops: bool = False) -> Traits:
@@ -156,9 +159,9 @@ CATALOGUE: Mapping[FaultKind, Traits] = {
     FaultKind.PUSH_REFUSED: _files(f"a push is refused: {REFUSED_TEXT}", _PUSHES),
     FaultKind.PUSH_CORRUPT: _files("a bit of a pushed file is flipped; the answer is OKAY", _PUSHES),
     FaultKind.PUSH_SHORT: _files("the end of a pushed file is missing; the answer is OKAY", _PUSHES),
-    FaultKind.STAT_LIES: _files("files are said to be 1 PiB large", _STATS),
-    FaultKind.PULL_LIES: _files("a pulled file comes with 3 bytes, or padded to them", _READS),
-    FaultKind.HOSTILE_NAMES: _files("listings have names like ../../evil", (Step.PULL,)),
+    FaultKind.STAT_LIES: _files("files are said to be 1 PiB large", _STATS, Medium.STAT, Medium.LIST),
+    FaultKind.PULL_LIES: _files("a pulled file comes with 3 bytes, or padded to them", _READS, Medium.RECV),
+    FaultKind.HOSTILE_NAMES: _files("listings have names like ../../evil", (Step.PULL,), Medium.LIST),
     FaultKind.NO_EXIT: _shell("a command's stream ends without its exit code"),
     FaultKind.EXIT_255: _shell("a command ends with 255, whatever it did"),
     FaultKind.ENDLESS: _shell("a command prints for ever"),

@@ -22,13 +22,14 @@ from android_runner.virtual.fault_deeds import (
     TOOL_FAULT,
     TOOL_WORDS,
     Undo,
+    asks_nnapi,
     do_to_files,
     running_trials,
     signal_command,
 )
 from android_runner.virtual.fault_kinds import DROPS_LINKS, FaultKind
 from android_runner.virtual.fault_schedule import HAPPENED_NAME, SCHEDULE_NAME, PutInPlace, read_placed
-from android_runner.virtual.fault_steps import Step
+from android_runner.virtual.fault_steps import Medium, Step
 from android_runner.virtual.faults import FAULTS_NAME, NO_FAULTS, FaultMeter, FaultPlan, read_faults
 
 _UNANSWERED = FaultPlan(hang=True)
@@ -110,17 +111,17 @@ class FaultLife:
     def connecting(self) -> FaultPlan:
         """A host says CNXN. Deeds of its faults are done soon."""
         self.look()
-        begun = self._begun([Step.CONNECT])
+        begun = self._begun([Step.CONNECT], Medium.CONNECTION)
         for happening in begun:
             self._soon(self._begin(happening))
         return self._plan(begun)
 
-    async def operation(self, step: Step) -> FaultPlan:
+    async def operation(self, step: Step, medium: Medium) -> FaultPlan:
         """An operation of this step begins: what goes wrong with it, its deeds being done."""
         if self._book is None:
             return self._base
         steps = [step, Step.RUN] if any(running_trials(self._root)) else [step]
-        begun = self._begun(steps)
+        begun = self._begun(steps, medium)
         for happening in begun:
             await self._begin(happening)
         plan = self._plan(begun)
@@ -154,8 +155,9 @@ class FaultLife:
             self._book = FaultBook(placed, self._dir.name)
             self._book.begin(self._now_s(), Counter(one.entry for one in happened(self._dir)))
 
-    def _begun(self, steps: Collection[Step]) -> list[Happening]:
-        begun = self._book.operation(steps, self._now_s()) if self._book is not None else []
+    def _begun(self, steps: Collection[Step], medium: Medium | None = None, *, nnapi: bool = False) -> list[Happening]:
+        leave_out = () if nnapi else (FaultKind.DRIVER_REBOOT,)
+        begun = self._book.operation(steps, self._now_s(), medium, leave_out) if self._book is not None else []
         self._log(begun)
         return begun
 
@@ -202,7 +204,7 @@ class FaultLife:
             if trial in self._seen_trials:
                 continue
             self._seen_trials.add(trial)
-            for happening in self._begun([Step.RUN]):
+            for happening in self._begun([Step.RUN], nnapi=asks_nnapi(self._root, trial)):
                 await self._begin(happening)
 
     def _prepare_tool(self) -> None:

@@ -28,6 +28,26 @@ class Step(StrEnum):
     RELEASE = "release"
 
 
+class Medium(StrEnum):
+    """What carries an operation."""
+
+    CONNECTION = "connection"
+    SHELL = "shell"
+    SEND = "send"
+    RECV = "recv"
+    STAT = "stat"
+    LIST = "list"
+
+
+def medium_of_file(request: bytes) -> Medium:
+    """What a request to the file service is."""
+    if request in (b"SEND", b"SND2"):
+        return Medium.SEND
+    if request in (b"RECV", b"RCV2"):
+        return Medium.RECV
+    return Medium.LIST if request in (b"LIST", b"LIS2") else Medium.STAT
+
+
 _BLOCKS = ORCH_DIR / "blocks"
 _REMOVES_BLOCK = re.compile(rf"rm -rf \S*{_BLOCKS}/")
 _LAUNCHES = ("setsid sh ", str(LEASE), "only='*'", "/list")

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from android_runner.virtual.fault_steps import Step
+from android_runner.virtual.fault_steps import Medium, Step
 from android_runner.virtual.faults import NO_FAULTS, DropKind, FaultMeter, FaultPlan
 from android_runner.virtual.packets import HEADER
 from android_runner.virtual.stream import Stream, StreamClosed
@@ -18,7 +18,7 @@ _BROKEN = b"\xff" * HEADER.size
 class FaultSource(Protocol):
     """Who knows what goes wrong on a phone."""
 
-    async def operation(self, step: Step) -> FaultPlan:
+    async def operation(self, step: Step, medium: Medium) -> FaultPlan:
         """An operation of this step begins: what goes wrong with it. Deeds that belong to it are done by then."""
         ...
 
@@ -49,9 +49,9 @@ class Session:
     _cut_at_bytes: int | None = None
     _stall_at_bytes: int | None = None
 
-    async def begin(self, step: Step) -> None:
+    async def begin(self, step: Step, medium: Medium) -> None:
         """An operation begins; raise `StreamClosed` where it gets no answer (after waiting for the host's patience)."""
-        self.plan = plan = await self.faults.operation(step)
+        self.plan = plan = await self.faults.operation(step, medium)
         if plan.bad_magic:
             self.transport.write(_BROKEN)
         if plan.hang or plan.bad_magic:

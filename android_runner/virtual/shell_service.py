@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from android_runner.virtual.child import Child, Spawn
-from android_runner.virtual.fault_steps import step_of_shell
+from android_runner.virtual.fault_steps import Medium, step_of_shell
 from android_runner.virtual.faults import DropKind, ShellExit
 from android_runner.virtual.gathering import Output
 from android_runner.virtual.session import Session
@@ -43,7 +43,7 @@ class ShellService:
 
     async def run(self) -> None:
         """Run the command; return when its end has been told, or raise `StreamClosed`."""
-        await self._session.begin(step_of_shell(self._request.command))
+        await self._session.begin(step_of_shell(self._request.command), Medium.SHELL)
         self._left_bytes = self._session.plan.output_bytes
         if self._session.plan.endless_output:
             await self._endless()

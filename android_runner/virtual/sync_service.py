@@ -11,7 +11,7 @@ import os
 import stat
 import struct
 
-from android_runner.virtual.fault_steps import step_of_file
+from android_runner.virtual.fault_steps import medium_of_file, step_of_file
 from android_runner.virtual.phone_fs import PhoneFs
 from android_runner.virtual.session import Session
 from android_runner.virtual.stream import Stream, StreamReader
@@ -55,7 +55,7 @@ class SyncService:
                 return
             try:
                 path = await self._path(length)
-                await self._session.begin(step_of_file(name, path))
+                await self._session.begin(step_of_file(name, path), medium_of_file(name))
                 await self._serve(name, path)
             except SyncFailure as failure:
                 message = str(failure).encode()

@@ -12,7 +12,7 @@ from pathlib import Path
 from android_runner.block import ORCH_DIR
 from android_runner.capabilities import Capabilities, CommandDialect, probe
 from android_runner.deadline import Clock, Deadline, SystemClock
-from android_runner.errors import BinaryUnusable, Blame, PhoneFull, RunnerError
+from android_runner.errors import BinaryUnusable, Blame, PhoneFull, Retry, RunnerError
 from android_runner.facts import PhoneFacts
 from android_runner.phone.listing import script_digest, script_source
 from android_runner.staging import StageFile, StageUnit, stage, staged_dir
@@ -46,6 +46,9 @@ from orchestrator.variants.kernels import read_build_config
 
 PROBE_S = 600.0
 """Staging a binary of some 30 MB over a slow hub, and starting it once."""
+
+BACK_S = 15.0
+"""How long a phone whose link was lost while it was asked is waited for, before it is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,14 +156,7 @@ def able_phones(
     able: list[tuple[Phone, Capabilities]] = []
 
     def ask(phone: Phone) -> Capabilities | RunnerError:
-        assert phone.facts is not None
-        refusal = tool.refusal(phone.facts)
-        if refusal is not None:
-            return BinaryUnusable(refusal)
-        try:
-            return capabilities_of(phone, tool, site, keep)
-        except RunnerError as error:
-            return error
+        return _ask(phone, tool, site, keep)
 
     with ThreadPoolExecutor(max_workers=8) as pool:
         for phone, found in zip(phones, pool.map(ask, phones), strict=True):
@@ -176,6 +172,34 @@ def able_phones(
     for problem in problems:
         site.say(f"left out  {problem.line()}")
     return able
+
+
+def _ask(phone: Phone, tool: Tool, site: Site, keep: Collection[str]) -> Capabilities | RunnerError:
+    assert phone.facts is not None
+    refusal = tool.refusal(phone.facts)
+    if refusal is not None:
+        return BinaryUnusable(refusal)
+    try:
+        return capabilities_of(phone, tool, site, keep)
+    except RunnerError as error:
+        if error.retry not in (Retry.HERE, Retry.LATER):
+            return error
+    try:  # a cable that moved just now costs no phone its place in the run
+        return capabilities_of(_once_back(phone, site), tool, site, keep)
+    except RunnerError as error:
+        return error
+
+
+def _once_back(phone: Phone, site: Site) -> Phone:
+    """The phone, after it has answered again or `BACK_S` have passed."""
+    patience = Deadline.after(BACK_S, site.clock)
+    while not patience.passed():
+        try:
+            phone.source().shell("true", deadline=patience.clip(5.0))
+            break
+        except RunnerError:
+            site.clock.sleep(0.5)
+    return phone
 
 
 def _mend(error: RunnerError) -> str:

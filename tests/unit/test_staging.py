@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from android_runner.block import ORCH_DIR
 from android_runner.deadline import Deadline
+from android_runner.device import Device, PushedFile, PushItem, ShellResult
 from android_runner.errors import LeaseLost, PhoneFull, PhoneRefused
 from android_runner.lease import take_lease
-from android_runner.staging import RESERVE_BYTES, StageFile, StageUnit, stage
+from android_runner.staging import ANSWER_S, RESERVE_BYTES, SLOWEST_BYTES_S, StageFile, StageUnit, stage
 from tests.unit.adb.scripted import Files, ScriptedPhone, Wire
 
 SHELLS = {
@@ -157,6 +159,39 @@ def test_what_the_push_says_counts_more_than_df(phone: ScriptedPhone) -> None:
     with pytest.raises(PhoneFull):
         stage(device, [unit(100)], deadline=soon(), keep={wanted.digest})
     assert there(phone) == {wanted.digest}
+
+
+class Watched:
+    """A phone that notes how long each of its answers may take."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self.serial = device.serial
+        self.allowed_s: list[tuple[str, float]] = []
+
+    def shell(self, command: str, *, deadline: Deadline) -> ShellResult:
+        self.allowed_s.append(("shell", deadline.remaining_s()))
+        return self._device.shell(command, deadline=deadline)
+
+    def push(self, items: Sequence[PushItem], *, deadline: Deadline) -> list[PushedFile]:
+        self.allowed_s.append(("push", deadline.remaining_s()))
+        return self._device.push(items, deadline=deadline)
+
+
+def test_no_answer_may_take_all_the_time_that_staging_has(phone: ScriptedPhone) -> None:
+    """A phone that hangs is found out by the answer that does not come, not half an hour later."""
+    watched = Watched(phone.device())
+    wanted = unit(2_000_000)
+    for verify in (False, True):
+        stage(cast(Device, watched), [wanted], deadline=Deadline.after(1800), verify=verify)
+    shells = [allowed for kind, allowed in watched.allowed_s if kind == "shell"]
+    pushes = [allowed for kind, allowed in watched.allowed_s if kind == "push"]
+    assert len(shells) >= 4
+    assert max(shells) <= ANSWER_S + 2_000_000 / SLOWEST_BYTES_S
+    assert len(pushes) == 1
+    assert ANSWER_S < pushes[0] <= ANSWER_S + 2_000_000 / SLOWEST_BYTES_S
+    stage(cast(Device, watched), [wanted], deadline=Deadline.after(9))
+    assert watched.allowed_s[-1][1] <= 9
 
 
 def test_what_is_not_ours_is_never_evicted(phone: ScriptedPhone, tmp_path: Path) -> None:
