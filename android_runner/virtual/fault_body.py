@@ -13,17 +13,17 @@ from collections.abc import Collection, Coroutine
 from contextlib import suppress
 from typing import Protocol
 
-from android_runner.errors import LinkError
 from android_runner.virtual.child import Spawn
 from android_runner.virtual.link import Link
 from android_runner.virtual.packets import DELAYED_ACK_WINDOW_BYTES, Command, encode
 from android_runner.virtual.processes import kill_with_environment
-from android_runner.virtual.server import connect_phone, listed_ports, living_server
+from android_runner.virtual.server import living_server
 from android_runner.virtual.state import Places
 
 _PLUG_S = 0.15
 _PLUG_TRIES = 40
 _INSIDE_S = 20.0
+_ANSWER_S = 5.0
 
 
 class Switches(Protocol):
@@ -132,14 +132,27 @@ class PhoneBody:
                 server = living_server(self._places)
                 if server is None or not self._phone.listens or any(link.is_in for link in self._phone.links):
                     return
-                with suppress(LinkError, OSError):
-                    await asyncio.to_thread(self._connect, server.port)
+                with suppress(OSError, asyncio.IncompleteReadError, ValueError, TimeoutError):
+                    await asyncio.wait_for(self._connect(server.port), _ANSWER_S)
                     return
         finally:
             self._plugging = False
 
-    def _connect(self, server_port: int) -> None:
-        """Raises `LinkError`. What has connected meanwhile is left alone."""
-        if any(link.is_in for link in self._phone.links) and self._phone.port in listed_ports(server_port):
-            return
-        connect_phone(server_port, self._phone.port)
+    async def _connect(self, server_port: int) -> None:
+        """As `server.connect_phone`, but so that a phone that goes off meanwhile waits for nobody."""
+        address = f"127.0.0.1:{self._phone.port}"
+        if f"{address}\t" in await _ask(server_port, "host:devices"):
+            await _ask(server_port, f"host:disconnect:{address}")
+        await _ask(server_port, f"host:connect:{address}")
+
+
+async def _ask(port: int, request: str) -> str:
+    """One `host:` request and its text, OKAY or not. Raises OSError, ValueError, IncompleteReadError."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(f"{len(request):04x}{request}".encode())
+        await reader.readexactly(4)
+        size = int(await reader.readexactly(4), 16)
+        return (await reader.readexactly(size)).decode("utf-8", errors="replace")
+    finally:
+        writer.close()

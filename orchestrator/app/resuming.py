@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from android_runner.phone.listing import script_digest
+from orchestrator.app.asking import able_phones
 from orchestrator.app.binary import Tool, kept_tool
 from orchestrator.app.custom_ops import still_there
 from orchestrator.app.kept import Kept, kept_from_text
 from orchestrator.app.phones import Phone, as_known, claim, real_phones, restart_virtual, unusable_lines
 from orchestrator.app.registry import read_registry
 from orchestrator.app.scratch import scratch_in
-from orchestrator.app.site import Site, able_phones, farm_for, kits_for, open_ids, script_unit
+from orchestrator.app.site import Site, farm_for, kits_for, open_ids, script_unit
 from orchestrator.app.verifying import kept_checks
 from orchestrator.errors import NoUsableDevice
 from orchestrator.farm.adopt import adopt_orphans

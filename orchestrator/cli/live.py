@@ -10,6 +10,7 @@ from types import FrameType
 
 import typer
 
+from orchestrator.app.asking import able_phones
 from orchestrator.app.beginning import Ready, begin, name_and_claim, prepared
 from orchestrator.app.comparing import Comparing
 from orchestrator.app.custom_ops import custom_ops
@@ -22,7 +23,7 @@ from orchestrator.app.prepare import OnPhone, expand_all
 from orchestrator.app.preparing import preparing
 from orchestrator.app.registry import note_seen, read_registry
 from orchestrator.app.resuming import resume
-from orchestrator.app.site import Site, able_phones, carry_on, check_on_host, tool_for
+from orchestrator.app.site import Site, carry_on, check_on_host, tool_for
 from orchestrator.app.standing import drive
 from orchestrator.app.wish import Wish
 from orchestrator.cli.progress import Progress
