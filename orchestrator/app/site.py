@@ -171,6 +171,7 @@ def farm_for(
             lane.tidy(block_id)
         farm.add_lane(lane, epoch=_epoch(phone, site.ledger), boot_id=_boot_id(phone))
     hubs = site.hubs.watches([one for one, _ in phones], lambda lost: farm.post(HubLost(lost)), site.clock)
+    farm.blames_hub = lambda phone: any(watch.blames_hub(phone) for watch in hubs)
     farm.watches = [*hubs, TakenWatch(site.ledger.phones, list(kits), farm.post, site.clock)]
     return farm
 
@@ -201,6 +202,7 @@ def carry_on(farm: Farm, site: Site) -> Tally:
         for watch in farm.watches:
             watching.enter_context(watch)
         farm.run()
+    farm.take_last()
     if farm.left:
         for trial_id in open_ids(site.ledger, run_id):
             site.ledger.end_trial(trial_id, Skipped(reason=SkipReason.INTERRUPTED))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -35,6 +35,7 @@ from orchestrator.farm.protocol import (
     PhoneGone,
     PhoneTaken,
     RunBlock,
+    SiblingsLost,
     StopAsked,
     StopPhone,
     Tick,
@@ -89,6 +90,8 @@ class Farm:
         self.left = False
         self.watches: Sequence[AbstractContextManager[object]] = ()
         """What watches this host while the run lasts, and reports to `post`."""
+        self.blames_hub: Callable[[str], bool] = lambda _phone: False
+        """Whether a phone is gone now, and that is its hub's doing."""
         self._reports: SimpleQueue[Report | StopAsked | None] = SimpleQueue()
         self._blocks = 0
         self._begun_s = 0.0
@@ -139,14 +142,14 @@ class Farm:
             patience = Deadline.after(JOIN_S, self.clock)
             for lane in self.lanes.values():
                 lane.join(patience.remaining_s())
-            self._take_last()
+            self.take_last()
 
-    def _take_last(self) -> None:
-        """What the lanes tidied up at their end."""
+    def take_last(self) -> None:
+        """What is told at the end: what the lanes tidied up, what befell a hub in the last seconds."""
         with suppress(Empty):
             while True:
                 report = self._reports.get_nowait()
-                if isinstance(report, BlockTidied):
+                if isinstance(report, BlockTidied | HubLost):
                     self._take(report)
 
     # --- reports in ---------------------------------------------------------------------------------------------
@@ -180,6 +183,7 @@ class Farm:
                 self._feed(replace(report.event, at_s=self._at_s()))
             case HubLost(incident):
                 self.watcher.hub_lost(incident.words())
+                self._feed(SiblingsLost(incident.phones))
             case BlockTidied(_, block_id):
                 self.ledger.block_tidied(block_id, self.clock.now())
             case PhoneTaken(phone, why):
@@ -217,7 +221,7 @@ class Farm:
                 self.watcher.trial_moved(trial, left)
             case GiveUp(phone, why, quarantine):
                 self.watcher.phone_gone(phone, why)
-                if quarantine:
+                if quarantine and not self.blames_hub(phone):
                     self._quarantine(phone, why)
             case Finish():
                 self._done = True

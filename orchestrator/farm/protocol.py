@@ -120,6 +120,13 @@ class StopAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class SiblingsLost:
+    """A hub took these phones along: what failed on them just now says nothing against any of them."""
+
+    phones: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Heard:
     """A phone with a block gave a sign of life, `at_s` seconds from the run's start."""
 
@@ -134,7 +141,7 @@ class Tick:
     at_s: float
 
 
-Event = PhoneUp | PhoneGone | PhoneAdded | PhoneTaken | BlockEnded | StopAsked | Heard | Tick
+Event = PhoneUp | PhoneGone | PhoneAdded | PhoneTaken | BlockEnded | StopAsked | SiblingsLost | Heard | Tick
 
 # --- commands ---------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ from orchestrator.farm.protocol import (
     PhoneUp,
     Planned,
     RunBlock,
+    SiblingsLost,
     StopAsked,
     StopPhone,
     Tick,
@@ -98,10 +99,8 @@ class FarmState:
                 self._block_ended(event, commands)
             case StopAsked(kill):
                 self._close(SkipReason.INTERRUPTED, kill, commands)
-            case Heard(phone, at_s):
-                self._now_s = self.lanes[phone].heard_s = max(self._now_s, at_s)
-                if self.lanes[phone].state is LaneState.AWAY:
-                    self._phone_up(self.lanes[phone], commands)
+            case Heard() | SiblingsLost():
+                self._noted(event, commands)
             case Tick(at_s):
                 self._tick(at_s, commands)
         self._settle(commands)
@@ -119,6 +118,16 @@ class FarmState:
         if not self.tries.open and not self._finished and not any(busy):
             self._finished = True
             commands.append(Finish())
+
+    def _noted(self, event: Heard | SiblingsLost, commands: list[Command]) -> None:
+        if isinstance(event, SiblingsLost):
+            for phone in event.phones:
+                self.lanes[phone].strikes.went_well()
+            return
+        lane = self.lanes[event.phone]
+        self._now_s = lane.heard_s = max(self._now_s, event.at_s)
+        if lane.state is LaneState.AWAY:
+            self._phone_up(lane, commands)
 
     # --- events -------------------------------------------------------------------------------------------------
 

@@ -21,12 +21,13 @@ from orchestrator.farm.protocol import (
     PhoneUp,
     Planned,
     RunBlock,
+    SiblingsLost,
     StopPhone,
     Tick,
     Work,
     WorkEnded,
 )
-from orchestrator.farm.retry import MAX_ATTEMPTS, Again, Refusals, Strikes, again, pause_s
+from orchestrator.farm.retry import MAX_ATTEMPTS, MAX_STRIKES, Again, Refusals, Strikes, again, pause_s
 from orchestrator.farm.state import FarmState
 from orchestrator.outcome import Failed, Measured, Skipped, SkipReason, rejected
 from orchestrator.plan.case import Purpose
@@ -182,6 +183,18 @@ def test_what_a_phone_can_do_nothing_for_is_no_strike(outcome: Failed) -> None:
         strikes.process_failed(case, outcome)
         strikes.block_failed(outcome)
     assert strikes.why_quarantine() == ""
+
+
+def test_what_failed_while_its_hub_was_gone_is_not_held_against_a_phone() -> None:
+    state = FarmState(planned(cases=3), Rules(iterations=1, block_s=0.5))
+    (block,) = [one for one in state.handle(PhoneUp("A")) if isinstance(one, RunBlock)]
+    for _ in range(3):
+        assert state.lanes["A"].strikes.count < MAX_STRIKES
+        told = state.handle(answered(block, lambda _work: CORRUPT))
+        told += state.handle(SiblingsLost(("A",)))
+        assert state.lanes["A"].strikes.count == 0
+        assert not [one for one in told if isinstance(one, GiveUp)]
+        (block,) = [one for one in told if isinstance(one, RunBlock)]
 
 
 def test_one_setting_alone_brings_no_phone_into_quarantine_and_one_success_clears_it() -> None:
