@@ -1,4 +1,4 @@
-"""`orch report`, `orch show`."""
+"""`orch report`, `orch show`, `orch trace`."""
 
 from __future__ import annotations
 
@@ -100,4 +100,20 @@ def show(
     from orchestrator.app.showing import show_text  # noqa: PLC0415 - pandas is loaded when called
 
     sys.stdout.write(show_text(home_at(home), what, as_json=as_json, colour=wants_colour()))
+    return int(ExitCode.DONE)
+
+
+@app.command("trace")
+def trace(
+    what: Annotated[str, typer.Argument(help="RUN, RUN/PHONE or RUN/PHONE/ROW (a row's name).")] = "@last",
+    out: Annotated[str, typer.Option("--out", help="The file (default: trace.json in the run's folder).")] = "",
+    home: HomeOption = "",
+) -> int:
+    """The traces of a run in one file for Perfetto or chrome://tracing: a lane a case and phone, with its vitals."""
+    from orchestrator.app.tracing import write_merged_trace  # noqa: PLC0415 - pandas is loaded when called
+    from orchestrator.cli.answer import short  # noqa: PLC0415
+
+    path, lanes = write_merged_trace(home_at(home), what, Path(out) if out else None)
+    sys.stdout.write(f"{short(path)}\n")
+    sys.stderr.write(f"{lanes} traced processes; next: open it in ui.perfetto.dev or chrome://tracing\n")
     return int(ExitCode.DONE)

@@ -34,6 +34,9 @@ def test_two_models_on_two_phones_end_with_a_report(orch: Orch, models: Path, tm
     report = next(orch.home.glob("*/report.md")).read_text()
     assert "=extended" in report
     assert "=layout" in report
+    assert "/report.html" in ended.err
+    page = next(orch.home.glob("*/report.html")).read_text()
+    assert "<title>2 models: on virtual phones" in page
 
 
 def test_the_same_plan_measures_again_and_stages_nothing(orch: Orch, mnist: Path, tmp_path: Path) -> None:

@@ -50,7 +50,9 @@ def conv_net(path: Path, between: str) -> Path:
 class Story:
     """The report's JSON, asked for what NNAPI did on a phone."""
 
-    def __init__(self, report: dict[str, Any]) -> None:
+    def __init__(self, orch: Orch) -> None:
+        self.orch = orch
+        report = json.loads(orch("report", "--format", "json").out)
         self._models = {model["model"]: model for model in report["models"]}
 
     def phone(self, model: str, profile: str) -> dict[str, Any]:
@@ -82,7 +84,7 @@ def story(tmp_path_factory: pytest.TempPathFactory, mnist: Path) -> Iterator[Sto
     try:
         ended = orch("run", mnist, *nets, *phones, "--rounds", "3", "--iterations", "20", timeout_s=400)
         assert ended.code == 0, ended
-        yield Story(json.loads(orch("report", "--format", "json").out))
+        yield Story(orch)
     finally:
         orch.end()
 
@@ -182,3 +184,38 @@ def test_an_accelerator_that_lacks_an_operator_is_a_finding(orch: Orch, models: 
     assert "The model cannot run using the current set of target devices" in refused
     assert "google-edgetpu" in refused
     assert phone["nnapi"]["devices"] == [["google-edgetpu", "accelerator"], ["nnapi-reference", "cpu"]]
+
+
+def test_its_page_draws_what_nnapi_takes(story: Story) -> None:
+    page = next(story.orch.home.glob("*/report.html")).read_text()
+    data = json.loads(page.split('id="page-data">')[1].split("</script>")[0])
+    drawn = [nodes for name, nodes in data["graphs"].items() if name.endswith("/34/")]
+    counts = {(len(nodes), sum(one["partition"] is not None for one in nodes)) for nodes in drawn}
+    assert {(8, 8), (6, 4)} <= counts
+    assert any(cell["partitions"] and cell["operators"] and cell["rounds"] for cell in data["cells"].values())
+
+
+def test_the_traces_of_all_phones_are_one_file(story: Story, tmp_path: Path) -> None:
+    ended = story.orch("trace", "--out", tmp_path / "all.json")
+    assert ended.code == 0, ended
+    events = json.loads((tmp_path / "all.json").read_text())["traceEvents"]
+    lanes = [one["args"]["name"] for one in events if one["name"] == "process_name"]
+    assert len([lane for lane in lanes if lane.endswith("vitals")]) == len(PHONES)
+    assert any("Pixel 8 (virtual) · mnist nnapi basic" in lane for lane in lanes)
+    assert {one["name"] for one in events if one["ph"] == "C"} >= {"battery °C", "clock MHz"}
+    one = story.orch("trace", "@last/virtual-pixel-8-1/mnist nnapi basic", "--out", tmp_path / "one.json")
+    assert one.code == 0, one
+    events = json.loads((tmp_path / "one.json").read_text())["traceEvents"]
+    assert len([one for one in events if one["name"] == "process_name"]) == 2
+    assert sum(one["name"].startswith("NnapiExecutionProvider") for one in events) > 1
+
+
+def test_a_row_without_a_trace_and_a_place_that_takes_no_file_are_said(story: Story, tmp_path: Path) -> None:
+    none = story.orch("trace", "@last/virtual-pixel-8-1/no such row", "--out", tmp_path / "none.json")
+    assert (none.code, none.out) == (2, "")
+    assert "nothing of it was traced" in none.err
+    (tmp_path / "file").write_text("")
+    bad = story.orch("trace", "--out", tmp_path / "file" / "all.json")
+    assert bad.code == 2
+    assert "can't be written" in bad.err
+    assert list(tmp_path.iterdir()) == [tmp_path / "file"]
