@@ -36,18 +36,20 @@ MAX_BYTES = 1 << 20
 
 Minutes = Annotated[float, Field(gt=0, le=10_080)]
 Level = Annotated[int, Field(ge=1, le=100)]
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
 AtOnce = Annotated[int, Field(ge=1, le=1000)]
 T = TypeVar("T")
 
 
 @plain_dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """What may be done to a phone that does not answer, beyond waiting and reconnecting it."""
+    """What may be done to a phone that does not answer, beyond waiting for it (`wait_seconds`) and reconnecting it."""
 
     usb_reset: bool = False
     reboot: bool = False
     hub_power: bool = False
     boot_timeout_minutes: float = 15.0
+    wait_seconds: float = 60.0
 
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)
@@ -58,6 +60,7 @@ class RecoveryTable:
     reboot: bool | None = None
     hub_power: bool | None = None
     boot_timeout_minutes: Minutes | None = None
+    wait_seconds: Seconds | None = None
 
 
 @plain_dataclass(frozen=True, slots=True, kw_only=True)

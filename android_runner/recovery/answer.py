@@ -18,7 +18,7 @@ MAX_ANSWER_BYTES = 64 * 1024
 _BOOT_ID = re.compile(r"[0-9a-f-]{36}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Expected:
     """Who should answer: `ro.serialno` (or, where it has none, its transport's name) and the build's fingerprint."""
 

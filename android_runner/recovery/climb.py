@@ -34,14 +34,41 @@ class Hands(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """Seconds: for things to settle before a phone is asked again, for it to come back, for one rung to be carried
-    out, between two looks."""
+    """Seconds: for things to settle before a phone is asked again, for it to come back, the same after a new link only,
+    for one rung to be carried out, for one look, between two looks. Before a climb: for one answer of a phone that is
+    at work, and for it to answer again, where it is asked anyway."""
 
     settle_s: float = 5.0
     return_s: float = 60.0
+    again_s: float = 20.0
     act_s: float = 30.0
     look_s: float = 30.0
+    answer_s: float = 10.0
+    lost_after_s: float = 15.0
     pause_s: float = 0.5
+
+    @classmethod
+    def of(cls, return_s: float, *, settle_s: float | None = None) -> Patience:
+        """Patience for a phone that is waited for so long; what follows from that is in proportion."""
+        usual = cls()
+        settle_s = usual.settle_s if settle_s is None else settle_s
+        return cls(
+            settle_s=min(settle_s, return_s / 4),
+            return_s=return_s,
+            again_s=min(usual.again_s, return_s),
+            look_s=max(2.0, min(usual.look_s, return_s)),
+            answer_s=max(2.0, min(usual.answer_s, return_s)),
+            lost_after_s=min(usual.lost_after_s, return_s),
+        )
+
+    @property
+    def given_up_s(self) -> float:
+        """After so long a phone that stays away is given up, where nothing but waiting and reconnecting is allowed."""
+        return self.lost_after_s + self.return_s + self.again_s + 2 * self.settle_s
+
+    def after(self, rung: Rung) -> float:
+        """How long a phone is waited for after a rung: whole enumerations take longer than a new link."""
+        return self.again_s if rung is Rung.RECONNECT else self.return_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +148,7 @@ class Climb:
         while True:
             now = self.hands.look(self._within(self.patience.look_s))
             booting |= now.seen is Seen.BOOTING
-            limit_s = max(self.patience.return_s, self.allowed.boot_timeout_s if booting else 0.0)
+            limit_s = max(self.patience.after(rung), self.allowed.boot_timeout_s if booting else 0.0)
             if now.seen is Seen.ANSWERS or self.stop() or self.clock.monotonic_s() - began_s >= limit_s:
                 return now
             self._sleep(self.patience.pause_s)

@@ -88,13 +88,16 @@ class Keeper:
         """The server as it is now: one that was started again may have another port."""
         return self._server
 
-    def watch(self, serials: Collection[str], told: Callable[[ServerEvent], object]) -> None:
-        """Remember who serves now; `told` hears of events, and network phones among `serials` are connected again."""
+    def watch(
+        self, serials: Collection[str], told: Callable[[ServerEvent], object], known: HostProcess | None = None
+    ) -> None:
+        """Remember who serves now, `known` or looked for; `told` hears of events, and network phones among `serials`
+        are connected again."""
         self._told.append(told)
         self._addresses |= {one for one in serials if ADDRESS_SHAPE.fullmatch(one)}
         with self._turn:
             if self._process is None:
-                self._process = serving_on(self._server.port, self._root)
+                self._process = known or serving_on(self._server.port, self._root)
 
     def own(self) -> bool:
         """Whether we started the server that answers now, with the environment that it needs."""
@@ -116,9 +119,11 @@ class Keeper:
             if self._process is not None and lives(self._process, self._root):
                 return False  # it is not the server, or it hangs: that is for the ladder
             if running(self._server, Deadline.after(ASK_S, self.clock)):
+                if self._process is None:
+                    return False
                 serving = serving_on(self._server.port, self._root)
-                if self._process is None or serving is None:
-                    self._process = serving
+                if serving is None:
+                    self._process = None
                     return False
                 self._tell(ServerNews.REPLACED, f"the adb server was {self._process.words()}; now {serving.words()}")
                 return True

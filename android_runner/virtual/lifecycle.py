@@ -180,6 +180,12 @@ def running_server(home: Path) -> int | None:
     return None if record is None else record.port
 
 
+def running_server_pid(home: Path) -> int:
+    """The process of the home's adb server; 0 where none runs."""
+    record = living_server(Places(home.resolve()))
+    return 0 if record is None else record.pid
+
+
 def poke(home: Path, serialno: str) -> None:
     """Let a phone's daemon look at its `faults.json` now (it looks by itself several times a second)."""
     record = read_phone(Places(home.resolve()).phone(serialno))

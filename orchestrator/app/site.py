@@ -18,6 +18,7 @@ from android_runner.staging import StageFile, StageUnit
 from orchestrator.app.binary import Tool, dialect_of, given_tool, stand_in
 from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.hubs import Hubs
+from orchestrator.app.keeping import Keeping
 from orchestrator.app.kept import Kept
 from orchestrator.app.limiting import limits_of
 from orchestrator.app.phones import Phone
@@ -30,7 +31,7 @@ from orchestrator.errors import Problem, UsageError
 from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, Materials
 from orchestrator.farm.lane import Lane
 from orchestrator.farm.loop import Farm, Tally
-from orchestrator.farm.messages import HubLost
+from orchestrator.farm.messages import HubLost, ServerSeen
 from orchestrator.farm.state import FarmState
 from orchestrator.farm.taken import TakenWatch
 from orchestrator.farm.watcher import Watcher
@@ -58,6 +59,7 @@ class Site:
     verify_staged: bool = False
     clock: Clock = field(default_factory=SystemClock)
     hubs: Hubs = field(default_factory=Hubs)
+    keeping: Keeping
 
 
 def check_on_host(wish: Wish, home: Home, ahead: Ahead | None = None) -> Tool | None:
@@ -123,17 +125,19 @@ def kits_for(
 ) -> dict[str, LaneKit]:
     """What each lane needs, by identity. A phone that was prepared for this run before counts as tuned."""
     prepared = site.ledger.prepared(materials.run_id)
+    keeping = site.keeping
     return {
         phone.facts.identity: LaneKit(
             phone=phone.facts.identity,
             facts=phone.facts,
-            source=phone.source,
+            source=keeping.source_of(phone),
             capabilities=capabilities,
             materials=materials,
             verify_staged=site.verify_staged,
             tuned=bool(prepared.get(phone.facts.identity, {}).get("tuned")),
             limits=limits_of(phone.facts, kept.limits_on(phone.facts.identity)),
-            turn=site.hubs.turn_of(phone),
+            ladder=keeping.ladder_of(phone),
+            turn=keeping.turn_of(phone, site.hubs.turn_of(phone)),
         )
         for phone, capabilities in phones
         if phone.facts is not None
@@ -170,6 +174,7 @@ def farm_for(
         for block_id in site.ledger.untidy_blocks(phone=phone.identity):
             lane.tidy(block_id)
         farm.add_lane(lane, epoch=_epoch(phone, site.ledger), boot_id=_boot_id(phone))
+    site.keeping.watch([one for one, _ in phones], lambda event: farm.post(ServerSeen(event)))
     hubs = site.hubs.watches([one for one, _ in phones], lambda lost: farm.post(HubLost(lost)), site.clock)
     farm.blames_hub = lambda phone: any(watch.blames_hub(phone) for watch in hubs)
     farm.watches = [*hubs, TakenWatch(site.ledger.phones, list(kits), farm.post, site.clock)]

@@ -16,6 +16,7 @@ from orchestrator.app.comparing import Comparing
 from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.estimate import estimate
 from orchestrator.app.hubs import hubs_for
+from orchestrator.app.keeping import Keeping
 from orchestrator.app.kept import kept_from_text
 from orchestrator.app.lab_file import read_lab
 from orchestrator.app.phones import chosen_phones, missing_phones
@@ -74,12 +75,13 @@ def go(  # noqa: PLR0913 - the options of one command
     )
     if cost.seconds_s > ASK_ABOVE_S and not yes and sys.stdin.isatty():
         typer.confirm("that is over an hour; go on?", abort=True, err=True)
+    lab = read_lab(home)
     progress = Progress()
     ledger = Ledger.open(home.root)
     try:
         site = Site(
             home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots,
-            verify_staged=verify_staged, hubs=hubs_for(read_lab(home).lab),
+            verify_staged=verify_staged, hubs=hubs_for(lab.lab), keeping=Keeping(home, lab),
         )  # fmt: skip
         missing = missing_phones(wish.device, phones, read_registry(home))
         for words in missing:
@@ -99,12 +101,13 @@ def go(  # noqa: PLR0913 - the options of one command
 
 def go_on(run: str, home: Home, *, adb_port: int, slots: int, strict: bool, all_tables: bool) -> int:
     """Go on with a run and follow it to its answer; the exit code."""
+    lab = read_lab(home)
     progress = Progress()
     ledger = Ledger.open(home.root)
     try:
         site = Site(
             home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots,
-            hubs=hubs_for(read_lab(home).lab),
+            hubs=hubs_for(lab.lab), keeping=Keeping(home, lab),
         )  # fmt: skip
         run_id = ledger.find_run(run) if run else _newest_unfinished(ledger)
         drive(home, run_id)

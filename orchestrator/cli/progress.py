@@ -100,8 +100,8 @@ class Progress:
         self._say(f"{shown(phone)} is lost: {shown(why)}")
         self._changed()
 
-    def hub_lost(self, words: str) -> None:
-        """A hub lost several phones at once."""
+    def trouble(self, words: str) -> None:
+        """Something befell a phone, an adb server or a hub, or was tried about it."""
         self._say(shown(words))
 
     def idle(self) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from android_runner.deadline import Clock
+from orchestrator.farm.incidents import write_down
 from orchestrator.farm.kit import LaneKit
 from orchestrator.farm.lane import Lane
-from orchestrator.farm.messages import BlockOrder, BlockOutcome, BlockTidied, LaneBroken, Report
+from orchestrator.farm.messages import BlockOrder, BlockOutcome, BlockTidied, LaneBroken, PutAside, Report, RungTried
 from orchestrator.farm.protocol import PhoneGone
 from orchestrator.farm.worktext import work_from_text
 from orchestrator.store.evidence import EvidenceStore
@@ -78,6 +79,8 @@ class _Adoption:
                 self._ledger.block_tidied(block_id, self._clock.now())
             case LaneBroken(error=error):
                 raise error
+            case RungTried() | PutAside() as trouble:
+                write_down(trouble, self._blocks[0].run_id, self._ledger, self._clock.now())
             case _:
                 pass
 

@@ -18,6 +18,7 @@ from android_runner.staging import StageFile, StageUnit, staged_dir
 from android_runner.validity import Limits
 from orchestrator.digest import digest_of
 from orchestrator.farm.protocol import Work
+from orchestrator.farm.returning import Ladder
 from orchestrator.outcome import Failed
 from orchestrator.plan.case import LATENCIES, Case, Purpose
 from orchestrator.plan.length import deadline_s
@@ -62,6 +63,8 @@ class LaneKit:
     source: DeviceSource
     capabilities: Capabilities
     materials: Materials
+    ladder: Ladder
+    """What is done about the phone when it does not answer."""
     verify_staged: bool = False
     tuned: bool = False
     """Whether the phone was changed for measuring; else its series is one of a stock phone."""

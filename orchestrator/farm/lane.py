@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +17,10 @@ from queue import SimpleQueue
 from android_runner.block import Block, BlockReport, Ending, TrialFolder
 from android_runner.deadline import Clock, Deadline
 from android_runner.device import Device
-from android_runner.errors import HostileAnswer, LinkError, LinkRefused, RunnerError, SettingRefused
+from android_runner.errors import HostileAnswer, LinkError, RunnerError, SettingRefused
 from android_runner.lease import take_lease
 from android_runner.run import BlockControl, clean_block, end_block, follow_block, start_block, sweep
-from android_runner.staging import stage, staged_dir
+from android_runner.staging import StageUnit, stage, staged_dir
 from orchestrator.farm.attempts import Placed, attempt_of
 from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, failed, task_of, units_for
 from orchestrator.farm.messages import (
@@ -33,8 +33,9 @@ from orchestrator.farm.messages import (
     Staged,
     TrialSeen,
 )
-from orchestrator.farm.pacing import LOST_AFTER_S, pace_of, took_s
-from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneUp, WorkEnded
+from orchestrator.farm.pacing import pace_of, took_s
+from orchestrator.farm.protocol import BlockEnded, PhoneUp, WorkEnded
+from orchestrator.farm.returning import Returns
 from orchestrator.outcome import Failed
 from orchestrator.plan.case import Purpose
 from orchestrator.store.evidence import EvidenceStore
@@ -43,8 +44,10 @@ from orchestrator.store.records import AttemptRecord
 ATTEMPTS_AT_ONCE = 4
 AWAY_POLL_S = 1.0
 """How often a phone that was given up is looked for."""
-STAGE_DEADLINE_S = 1800.0
-START_DEADLINE_S = 60.0
+STAGE_S = 300.0
+STAGE_BYTES_S = 500_000
+"""What staging may take: its turns, and half of what full-speed USB (12 Mbit/s) carries."""
+START_DEADLINE_S = 30.0
 
 
 class Lane:
@@ -107,28 +110,26 @@ class Lane:
             self.post(LaneBroken(self.kit.phone, error))
 
     def _carry_out(self, order: BlockOrder) -> None:
-        """Place, run and report a block. A lost link costs waiting, and no trial an attempt.
+        """Place, run and report a block. A lost link costs waiting, and what the ladder tries; no trial an attempt.
 
-        After `LOST_AFTER_S` the loop is told that the phone is gone; when it comes back, its block is followed on.
+        A phone that is given up is looked for while the run lasts: when it comes back, its block is followed on.
         """
         self._pause(order.pause_s)
         placed, refused = self._place(order)
-        patience = Deadline.after(LOST_AFTER_S, self.clock)
+        returns = Returns(self.kit.phone, self.kit.ladder, self.clock, self.post, self._hurried)
         while True:
             try:
-                report = self._run(self._reach(patience), order, placed)
-            except (LinkRefused, HostileAnswer) as error:
+                report = self._run(self._reach(), order, placed)
+            except HostileAnswer as error:
                 self._nothing_ran(order, failed(error))
                 return
             except LinkError as error:
-                if patience.passed():
-                    self.post(PhoneGone(self.kit.phone, str(error)))
-                    if not self._came_back():
-                        return
-                    self.post(PhoneUp(self.kit.phone))
-                    order = replace(order, adopted=True)  # what it had not begun may be another phone's by now
-                    patience = Deadline.after(LOST_AFTER_S, self.clock)
-                self.clock.sleep(0.5)
+                if returns.back_after(error):
+                    continue
+                if returns.put_aside or not self._came_back():
+                    return
+                self.post(PhoneUp(self.kit.phone))
+                order = replace(order, adopted=True)  # what it had not begun may be another phone's by now
             except RunnerError as error:
                 self._nothing_ran(order, failed(error))
                 return
@@ -153,17 +154,15 @@ class Lane:
                 return True
         return False
 
-    def _reach(self, patience: Deadline) -> Device:
-        """The phone, once it answers; raises the last LinkError when it stays away too long."""
-        while True:
-            try:
-                device = self.kit.source()
-                device.shell("true", deadline=patience.clip(10.0))
-                return device
-            except LinkError:
-                if patience.passed():
-                    raise
-                self.clock.sleep(0.5)
+    def _reach(self) -> Device:
+        """The phone, as one that answers. Raises LinkError."""
+        device = self.kit.source()
+        device.shell("true", deadline=Deadline.after(self.kit.ladder.patience.answer_s, self.clock))
+        return device
+
+    def _hurried(self) -> bool:
+        """Whether somebody waits for the end: nothing is worth a long wait then."""
+        return "kill" in self.control.asked()
 
     def _place(self, order: BlockOrder) -> tuple[list[Placed], list[WorkEnded]]:
         placed: list[Placed] = []
@@ -185,7 +184,7 @@ class Lane:
         folder = self.scratch / order.block_id
         if not order.adopted:
             units = [kit.materials.script, kit.materials.binary, *units_for(order.works, kit.materials)]
-            deadline = Deadline.after(STAGE_DEADLINE_S, self.clock)
+            deadline = self._stage_deadline(units)
             report = stage(device, units, deadline=deadline, verify=kit.verify_staged, turn=kit.turn)
             self.post(Staged(kit.phone, report.pushed_bytes))
             take_lease(device, order.epoch, deadline=Deadline.after(START_DEADLINE_S, self.clock))
@@ -207,12 +206,16 @@ class Lane:
                 collect_dir=folder,
                 control=self.control,
                 clock=self.clock,
-                pace=pace_of(order),
+                pace=pace_of(order, self.kit.ladder.patience),
                 on_progress=lambda seen: self.post(TrialSeen(kit.phone, seen.task_id)),
             )
         finally:
             if ahead is not None:
                 ahead.join()
+
+    def _stage_deadline(self, units: Sequence[StageUnit]) -> Deadline:
+        size_bytes = sum(file.size_bytes() for unit in units for file in unit.files)
+        return Deadline.after(STAGE_S + size_bytes / STAGE_BYTES_S, self.clock)
 
     def _stage_ahead(self, order: BlockOrder) -> threading.Thread | None:
         units = units_for(order.next_cases, self.kit.materials)
@@ -225,7 +228,7 @@ class Lane:
             # What fails here fails again, and is reported, when the block that needs it is given.
             try:
                 device = self.kit.source()
-                deadline = Deadline.after(STAGE_DEADLINE_S, self.clock)
+                deadline = self._stage_deadline(units)
                 report = stage(device, units, deadline=deadline, keep=in_use, turn=self.kit.turn)
             except RunnerError:
                 return

@@ -11,6 +11,7 @@ from queue import Empty, SimpleQueue
 from android_runner.deadline import Clock, Deadline
 from orchestrator.digest import digest_of
 from orchestrator.errors import ExitCode
+from orchestrator.farm.incidents import write_down
 from orchestrator.farm.kit import task_id
 from orchestrator.farm.lane import Lane
 from orchestrator.farm.messages import (
@@ -19,7 +20,10 @@ from orchestrator.farm.messages import (
     BlockTidied,
     HubLost,
     LaneBroken,
+    PutAside,
     Report,
+    RungTried,
+    ServerSeen,
     Staged,
     TrialSeen,
 )
@@ -181,9 +185,9 @@ class Farm:
                 self.lanes[report.event.phone].stored(report.block_id)
                 self.watcher.block_stored(report)
                 self._feed(replace(report.event, at_s=self._at_s()))
-            case HubLost(incident):
-                self.watcher.hub_lost(incident.words())
-                self._feed(SiblingsLost(incident.phones))
+            case RungTried() | ServerSeen() | HubLost() | PutAside():
+                if words := write_down(report, self.run_id, self.ledger, self.clock.now()):
+                    self.watcher.trouble(words)
             case BlockTidied(_, block_id):
                 self.ledger.block_tidied(block_id, self.clock.now())
             case PhoneTaken(phone, why):

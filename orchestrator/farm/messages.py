@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from android_runner.block import Block
+from android_runner.recovery.keeper import ServerEvent
+from android_runner.recovery.rungs import Step
 from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneTaken, PhoneUp, Work
 from orchestrator.farm.siblings import HubIncident
 from orchestrator.store.records import AttemptRecord
@@ -80,4 +82,42 @@ class HubLost:
     incident: HubIncident
 
 
-Report = HubLost | BlockOutcome | BlockTidied | Staged | TrialSeen | LaneBroken | PhoneUp | PhoneGone | PhoneTaken
+@dataclass(frozen=True, slots=True)
+class RungTried:
+    """One rung of the recovery ladder was tried for a phone."""
+
+    phone: str
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSeen:
+    """Something happened to the adb server of a run's phones."""
+
+    event: ServerEvent
+
+
+@dataclass(frozen=True, slots=True)
+class PutAside:
+    """A phone is to go into quarantine: why, what was seen and tried, and for how long (None: until it is released)."""
+
+    phone: str
+    reason: str
+    evidence: str
+    lasts_s: float | None
+
+
+Report = (
+    BlockTidied
+    | RungTried
+    | ServerSeen
+    | PutAside
+    | HubLost
+    | BlockOutcome
+    | Staged
+    | TrialSeen
+    | LaneBroken
+    | PhoneUp
+    | PhoneGone
+    | PhoneTaken
+)

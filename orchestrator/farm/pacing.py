@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from android_runner.block import BlockReport
+from android_runner.recovery.climb import Patience
 from android_runner.run import Pace
 from orchestrator.farm.messages import BlockOrder
 from orchestrator.plan.case import Purpose
 
 CALIBRATION_POLL_S = 0.02
 """Calibrations are over in no time, and nobody ranks them: the phone may be asked often."""
-LOST_AFTER_S = 60.0
-"""How long a phone may be away before the lane gives it up."""
 
 
-def pace_of(order: BlockOrder) -> Pace:
+def pace_of(order: BlockOrder, patience: Patience) -> Pace:
     """How a block is followed."""
-    if all(work.purpose is Purpose.CALIBRATE for work in order.works):
-        return Pace(poll_s=CALIBRATION_POLL_S, lost_after_s=LOST_AFTER_S)
-    return Pace(lost_after_s=LOST_AFTER_S)
+    usual = Pace(answer_s=patience.answer_s, lost_after_s=patience.lost_after_s)
+    calibrates = all(work.purpose is Purpose.CALIBRATE for work in order.works)
+    return replace(usual, poll_s=CALIBRATION_POLL_S) if calibrates else usual
 
 
 def took_s(report: BlockReport) -> float:

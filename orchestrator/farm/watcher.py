@@ -48,8 +48,8 @@ class Watcher(Protocol):
         """A phone does not answer any more, or is left alone; it is back when it is given a block."""
         ...
 
-    def hub_lost(self, words: str) -> None:
-        """A hub lost several phones at once."""
+    def trouble(self, words: str) -> None:
+        """Something befell a phone, an adb server or a hub, or was tried about it."""
         ...
 
     def idle(self) -> None:

@@ -16,8 +16,8 @@ from itertools import count
 import pytest
 
 from android_runner.errors import Blame, Retry
+from android_runner.recovery.climb import Patience
 from orchestrator.farm.blocks import Canary, Rules
-from orchestrator.farm.pacing import LOST_AFTER_S
 from orchestrator.farm.protocol import (
     BlockEnded,
     EndTrial,
@@ -38,6 +38,7 @@ from orchestrator.plan.case import Purpose
 from orchestrator.plan.length import Calibration
 
 MEAN_UP_S, MEAN_DOWN_S = 120.0, 30.0
+LOST_AFTER_S = Patience().given_up_s
 HOUR_S = 3600.0
 TRIAL_S, SHORT_S = 2.5, 0.6
 """A timed process of two seconds with its start and snapshots; a calibration, or a canary."""

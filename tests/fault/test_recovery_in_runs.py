@@ -1,0 +1,125 @@
+"""Runs whose phones and adb servers fail for longer than a blip: what is tried, told, and kept out."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from android_runner.virtual.faults import NO_FAULTS, FaultPlan, write_faults
+from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
+from orchestrator.store.incidents import IncidentRecord
+from orchestrator.store.ledger import Ledger
+from orchestrator.store.records import Counts
+from orchestrator.store.registered import RegisteredPhone
+from tests.forked_orch import ForkedOrch
+
+PHONE = "virtual-pixel-8-1"
+QUICK = "[recovery]\nwait_seconds = 1\n"
+"""A lab whose phones are not waited for."""
+
+
+class Farm:
+    """A home with one virtual phone, and a run of sleeping trials on it."""
+
+    def __init__(self, folder: Path, mnist: Path) -> None:
+        self.orch = ForkedOrch(folder / "home")
+        self.home = folder / "home"
+        self.home.mkdir()
+        plan = folder / "plan.toml"
+        plan.write_text(
+            f'models = ["{mnist}"]\nrounds = 3\niterations = 5\ntwins = false\n[[matrix]]\nrecipe = ["onnx", "all"]\n'
+        )
+        tool = sleeping_perf_test(folder, 0.3)
+        self.words = (
+            "run", plan, "--device", "virtual:pixel-8", "--perf-test", tool, "--virtual-slots", "2",
+        )  # fmt: skip
+        code, said = self.orch("virtual", "up", "pixel-8")
+        assert code == 0, said
+
+    def faults(self, plan: FaultPlan = NO_FAULTS) -> None:
+        write_faults(self.home / "virtual" / "phones" / PHONE, plan)
+
+    def begin(self) -> None:
+        """Start the run, and wait until a trial of it runs."""
+        self.orch.start(*self.words)
+        assert self.orch.said("staged")
+        time.sleep(1.0)
+
+    def end(self, code: int) -> str:
+        ended = self.orch.wait()
+        said = self.orch.log.read_text()
+        assert ended == code, said
+        return said
+
+    def ledger(self) -> Ledger:
+        return Ledger.open(self.home)
+
+    def counts(self) -> Counts:
+        with closing(self.ledger()) as ledger:
+            return ledger.counts(ledger.find_run("@last"))
+
+    def incidents(self) -> list[IncidentRecord]:
+        with closing(self.ledger()) as ledger:
+            return ledger.incidents.of(ledger.find_run("@last"))
+
+    def registered(self) -> RegisteredPhone:
+        with closing(self.ledger()) as ledger:
+            return ledger.phones.get(PHONE)
+
+
+@pytest.fixture
+def farm(tmp_path: Path, mnist: Path) -> Iterator[Farm]:
+    made = Farm(tmp_path, mnist)
+    yield made
+    made.faults()
+    made.orch("virtual", "down")
+
+
+def test_an_adb_server_that_is_killed_in_a_run_is_started_again_and_nothing_is_lost(farm: Farm) -> None:
+    farm.begin()
+    server = json.loads((farm.home / "virtual/server.json").read_text())
+    os.kill(server["pid"], signal.SIGKILL)
+    said = farm.end(0)
+    assert "the adb server had died" in said
+    counts = farm.counts()
+    assert counts.measured == counts.planned > 0
+    assert [(one.phone, one.seen, one.rung, one.result) for one in farm.incidents()] == [
+        ("", "adb server", "started again", "back")
+    ]
+
+
+def test_a_phone_that_hangs_is_put_aside_with_evidence(farm: Farm) -> None:
+    (farm.home / "lab.toml").write_text(QUICK)
+    farm.begin()
+    farm.faults(FaultPlan(hang=True))
+    assert "is lost: no answer" in farm.end(3)
+    counts = farm.counts()
+    assert counts.open == 0
+    assert counts.skipped > 0
+    tried = [(one.phone, one.rung, one.result) for one in farm.incidents()]
+    assert tried == [
+        (PHONE, "wait", "in vain"), (PHONE, "reconnect", "in vain"), (PHONE, "quarantine", "ended"),
+    ]  # fmt: skip
+    aside = farm.registered().quarantine
+    assert aside is not None
+    assert aside.reason.startswith("no answer")
+    assert "reconnect: in vain" in aside.evidence
+    assert aside.expires is not None
+    assert timedelta(minutes=29) < aside.expires - aside.since < timedelta(minutes=31)
+
+
+def test_a_phone_whose_cable_is_out_is_left_to_a_person_and_needs_no_release(farm: Farm) -> None:
+    (farm.home / "lab.toml").write_text(QUICK)
+    farm.begin()
+    farm.faults(FaultPlan(unplugged=True))
+    farm.end(3)
+    assert farm.incidents()[-1].rung in ("leave to a person", "quarantine")
+    farm.faults()
