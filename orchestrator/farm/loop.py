@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 from android_runner.deadline import Clock, Deadline
 from orchestrator.digest import digest_of
 from orchestrator.errors import ExitCode
-from orchestrator.farm.incidents import write_down
+from orchestrator.farm.incidents import Trouble, write_down
 from orchestrator.farm.kit import task_id
 from orchestrator.farm.lane import Lane
 from orchestrator.farm.messages import (
@@ -186,8 +186,7 @@ class Farm:
                 self.watcher.block_stored(report)
                 self._feed(replace(report.event, at_s=self._at_s()))
             case RungTried() | ServerSeen() | HubLost() | PutAside():
-                if words := write_down(report, self.run_id, self.ledger, self.clock.now()):
-                    self.watcher.trouble(words)
+                self._trouble(report)
             case BlockTidied(_, block_id):
                 self.ledger.block_tidied(block_id, self.clock.now())
             case PhoneTaken(phone, why):
@@ -198,6 +197,12 @@ class Farm:
                 self._feed(report)
             case _:
                 self._feed(report)
+
+    def _trouble(self, report: Trouble) -> None:
+        if words := write_down(report, self.run_id, self.ledger, self.clock.now()):
+            self.watcher.trouble(words)
+        if isinstance(report, RungTried):
+            self._feed(Heard(report.phone, self._at_s()))
 
     def _feed(self, event: Event) -> None:
         for command in self.state.handle(event):

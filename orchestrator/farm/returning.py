@@ -69,7 +69,7 @@ class Returns:
         if aside:
             self.put_aside = True
             self._post(PutAside(self._phone, why, evidence, quarantine_s(seen)))
-        self._post(PhoneGone(self._phone, why))
+        self._post(PhoneGone(self._phone, why, for_good=aside))
         return False
 
     def _tell(self, step: Step) -> None:
