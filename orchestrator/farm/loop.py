@@ -201,8 +201,11 @@ class Farm:
     def _trouble(self, report: Trouble) -> None:
         if words := write_down(report, self.run_id, self.ledger, self.clock.now()):
             self.watcher.trouble(words)
-        if isinstance(report, RungTried):
-            self._feed(Heard(report.phone, self._at_s()))
+        match report:
+            case RungTried(phone):
+                self._feed(Heard(phone, self._at_s()))
+            case HubLost(incident):
+                self._feed(SiblingsLost(incident.phones))
 
     def _feed(self, event: Event) -> None:
         for command in self.state.handle(event):
