@@ -92,14 +92,22 @@ class ProcessFacts:
 
 
 MAX_TEXT = 200
-_UNPRINTABLE = re.compile(r"[^\x20-\x7e\u00a0-\ud7ff\ue000-\U0010ffff]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 MAX_CORES = 1024
 MAX_ZONES = 256
 
 
 def cleaned(text: str) -> str:
     """Text of a phone made fit to be shown and stored: one line, printable, at most `MAX_TEXT` characters."""
-    return _UNPRINTABLE.sub(" ", text[: 4 * MAX_TEXT]).strip()[:MAX_TEXT]
+    return printable(text[: 4 * MAX_TEXT])[:MAX_TEXT].rstrip()
+
+
+def printable(text: str) -> str:
+    """Text with control characters, and all that shows nothing or turns the reading direction, as spaces."""
+    line = _CONTROL.sub(" ", text)
+    if not line.isprintable():
+        line = "".join(char if char.isprintable() else " " for char in line)
+    return line.strip()
 
 
 def parse_properties(text: str) -> dict[str, str]:

@@ -184,7 +184,7 @@ def _number(text: str) -> int:
 
 def _soc(props: Mapping[str, str], cpuinfo: str) -> str:
     """The chip as Android 12 names it, else the board, else cpuinfo's Hardware line."""
-    named = f"{props.get('ro.soc.manufacturer', '')} {props.get('ro.soc.model', '')}".strip()
+    named = cleaned(f"{props.get('ro.soc.manufacturer', '')} {props.get('ro.soc.model', '')}")
     hardware = re.search(r"^Hardware\s*:\s*(.+)$", cpuinfo, re.M)
     known = [
         named,

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from adbutils import errors as adb_errors
 
 from android_runner.errors import DeadlinePassed, HostileAnswer, LinkError, LinkLost, LinkRefused, RunnerError
+from android_runner.facts import printable
 
 FOREIGN: tuple[tuple[type[Exception], type[LinkError]], ...] = (
     (adb_errors.AdbTimeout, DeadlinePassed),
@@ -30,14 +31,13 @@ FOREIGN: tuple[tuple[type[Exception], type[LinkError]], ...] = (
 """First match wins. Base classes come last, so that each of adbutils' classes is named."""
 
 _REFUSED = re.compile(r"unauthorized|authorizing|more than one device|no permissions|insufficient permissions", re.I)
-_UNPRINTABLE = re.compile(r"[^\x20-\x7e\u00a0-\U0010ffff]+")
 MAX_WORDS = 300
 
 
 def words(text: str | bytes) -> str:
     """Text from outside made fit for a message: one line, printable, at most `MAX_WORDS` characters."""
     plain = text.decode("utf-8", errors="replace") if isinstance(text, bytes) else text
-    return _UNPRINTABLE.sub(" ", plain).strip()[:MAX_WORDS]
+    return printable(plain[: 4 * MAX_WORDS])[:MAX_WORDS].rstrip()
 
 
 def refusal(serial: str, text: str | bytes) -> LinkError:

@@ -260,7 +260,7 @@ def _parsed(row: Row, key: str) -> object:
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
             return json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return value
     return value
 

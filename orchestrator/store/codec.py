@@ -21,6 +21,7 @@ from orchestrator.errors import StoreError
 from orchestrator.outcome import Failed, Measured, Outcome, Skipped
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Enum)
 
 _OUTCOMES: Mapping[str, type[Outcome]] = {"measured": Measured, "failed": Failed, "skipped": Skipped}
 
@@ -89,7 +90,7 @@ def outcome_from(state: str, text: str) -> Outcome:
     """The outcome that `to_text` wrote, of the kind that `outcome_state` named. Raises StoreError."""
     kind = _OUTCOMES.get(state)
     if kind is None:
-        raise StoreError(f"a stored outcome is of no known kind: {state!r}")
+        raise StoreError(f"a stored outcome is of no known kind: {str(state)[:80]!r}")
     return from_text(kind, text)
 
 
@@ -103,6 +104,17 @@ def moment_text(moment: datetime) -> str:
 def moment_from(text: str) -> datetime:
     """The moment that `moment_text` wrote, UTC. Raises StoreError."""
     try:
-        return datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
+    except (ValueError, TypeError) as error:
+        raise StoreError(f"a stored moment can't be read: {str(text)[:80]!r}") from error
+    if moment.tzinfo is None:
+        raise StoreError(f"a stored moment has no time zone: {text[:80]!r}")
+    return moment
+
+
+def word_from(kind: type[E], text: str) -> E:
+    """The member of an enumeration that `text` is the value of. Raises StoreError."""
+    try:
+        return kind(text)
     except ValueError as error:
-        raise StoreError(f"a stored moment can't be read: {text!r}") from error
+        raise StoreError(f"a stored {kind.__name__} can't be read: {str(text)[:80]!r}") from error

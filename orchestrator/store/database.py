@@ -25,9 +25,10 @@ MAX_READERS = 16
 
 _WRITES = "orch_writes"
 
+_MALFORMED = "the file is damaged: move it away or bring back a copy; evidence and reports stay as they are"
 _MENDS = (
     ("not a database", "this file is no ledger: move it away; evidence and reports stay as they are"),
-    ("malformed", "the file is damaged: move it away or bring back a copy; evidence and reports stay as they are"),
+    ("malformed", _MALFORMED),
     ("disk is full", "make room, then: orch resume"),
     ("disk i/o error", "look after the disk, then: orch resume"),
     ("readonly", "make it writable, or give --home DIR"),
@@ -115,6 +116,8 @@ class Database:
             said = _said(error)
             mend = next((mend for mark, mend in _MENDS if mark in said.lower()), "")
             raise StoreError(f"{self.path}: {said}" + (f" ({mend})" if mend else "")) from error
+        except UnicodeDecodeError as error:
+            raise StoreError(f"{self.path}: holds text that is no UTF-8 ({_MALFORMED})") from error
         except StoreError as error:
             if str(self.path) in str(error):
                 raise

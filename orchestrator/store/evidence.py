@@ -23,6 +23,7 @@ from orchestrator.errors import StoreError
 
 GZIP_FROM_BYTES = 64 * 1024
 MAX_FILE_BYTES = 4 * 1024**3
+_PIECE_BYTES = 1024 * 1024
 _SAMPLE_BYTES = 4096
 _GZIP_LEVEL = 3
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -140,7 +141,7 @@ class EvidenceStore:
         """The content. Raises StoreError: missing, damaged (the digest differs), or more than `max_bytes`."""
         try:
             with self.open(sha256) as stream:
-                data = stream.read(max_bytes + 1)
+                data = _at_most(stream, max_bytes + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise StoreError(f"evidence {sha256} is damaged: {error}") from error
         if len(data) > max_bytes:
@@ -148,6 +149,16 @@ class EvidenceStore:
         if hashlib.sha256(data).hexdigest() != sha256:
             raise StoreError(f"evidence {sha256} is damaged: its content has another digest")
         return data
+
+
+def _at_most(stream: BinaryIO, count_bytes: int) -> bytes:
+    """The stream's first bytes. In pieces, since `read(n)` sets aside n bytes before it knows how few there are."""
+    pieces: list[bytes] = []
+    left = count_bytes
+    while left > 0 and (piece := stream.read(min(left, _PIECE_BYTES))):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
 
 
 def _worth_gzip(sample: bytes, size_bytes: int) -> bool:

@@ -59,7 +59,7 @@ def _kept_cells(run: RunRecord) -> Cells:
     with how many rounds decide that."""
     try:
         kept = json.loads(run.plan_json)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     if not isinstance(kept, dict):
         return {}

@@ -36,6 +36,7 @@ from orchestrator.store.meaning import ColumnMeaning
 from orchestrator.store.nnapi_rows import claim_cells, partition_cells, placement_cells
 from orchestrator.store.predicted import companion, node_cells, predicted_cells, predicted_pieces
 from orchestrator.store.records import AttemptRecord, RunContents, RunSummary, TrialRow
+from orchestrator.store.run_rows import hold_together
 from orchestrator.store.trace_rows import cold_cells, operator_cells, warm_attempts
 from orchestrator.store.typed import frame_of, typed
 from orchestrator.store.verify_rows import Verified, check_cells, other_nodes, verified_cells, wanted_nodes
@@ -73,7 +74,9 @@ class RunFrames:
 
     @cached_property
     def _attempt_records(self) -> list[AttemptRecord]:
-        return self._ledger.attempts(self.run_id)
+        records = self._ledger.attempts(self.run_id)
+        hold_together(self._contents, ((one.case_id, one.phone) for one in records))
+        return records
 
     @cached_property
     def _counted(self) -> set[str]:
@@ -137,7 +140,8 @@ class RunFrames:
         for attempt in self._attempt_records:
             if attempt.purpose == Purpose.TIME and _measured(attempt):
                 latencies = self._latencies(attempt)
-                cells = {name: [value] * latencies.size for name, value in self._head(attempt, ITERATIONS).items()}
+                head = {**dict.fromkeys(ITERATIONS), **self._head(attempt, ITERATIONS)}
+                cells = {name: [value] * latencies.size for name, value in head.items()}
                 parts.append(typed({**cells, "iteration": range(latencies.size), "latency_s": latencies}, ITERATIONS))
         return pd.concat(parts, ignore_index=True) if parts else frame_of("iterations", [])
 

@@ -17,7 +17,7 @@ from android_runner.block import BlockEnding
 from orchestrator.outcome import Outcome
 from orchestrator.store import run_rows, trial_rows
 from orchestrator.store.battery_log import BatteryLog
-from orchestrator.store.codec import from_text, moment_from, moment_text, to_text
+from orchestrator.store.codec import from_text, moment_from, moment_text, to_text, word_from
 from orchestrator.store.database import Database
 from orchestrator.store.incidents import Incidents
 from orchestrator.store.naming import run_name, which_run
@@ -114,7 +114,7 @@ class Ledger:
     def run_state(self, run_id: str) -> RunState:
         """Where a run stands."""
         with self._database.reading() as connection:
-            return RunState(run_rows.run_row(connection, run_id).state)
+            return word_from(RunState, run_rows.run_row(connection, run_id).state)
 
     def set_run_state(self, run_id: str, state: RunState, at: datetime | None = None) -> None:
         """Write where a run stands; all but `running` also write when it ended."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from android_runner.facts import PhoneFacts
 from orchestrator.errors import StoreError
 from orchestrator.plan.case import UNPLANNED, Case, Dropped, Purpose, Trial
-from orchestrator.store.codec import from_text, moment_from, moment_text, storable, to_text
+from orchestrator.store.codec import from_text, moment_from, moment_text, storable, to_text, word_from
 from orchestrator.store.records import (
     Counts,
     EventRecord,
@@ -70,7 +70,7 @@ def set_prepared(connection: sa.Connection, run_id: str, phone: str, record: Map
 
 def prepared_of(connection: sa.Connection, run_id: str) -> dict[str, dict[str, Any]]:
     """What `set_prepared` wrote last, by phone."""
-    records = [json.loads(one.detail) for one in events_of(connection, run_id) if one.kind == PREPARED]
+    records = [from_text(dict[str, Any], one.detail) for one in events_of(connection, run_id) if one.kind == PREPARED]
     return {str(one["phone"]): one for one in records}
 
 
@@ -179,7 +179,11 @@ def _trial_row(run_id: str, ordinal: int, trial: Trial) -> dict[str, Any]:
 def trial_from(row: Any) -> Trial:
     """The trial that a row of `trial` tells of."""
     return Trial(
-        case_id=row.case_id, phone=row.phone, purpose=Purpose(row.purpose), round=row.round, position=row.position
+        case_id=row.case_id,
+        phone=row.phone,
+        purpose=word_from(Purpose, row.purpose),
+        round=row.round,
+        position=row.position,
     )
 
 
@@ -203,12 +207,12 @@ def run_row(connection: sa.Connection, run_id: str) -> Any:
 
 
 def contents_of(connection: sa.Connection, run_id: str) -> RunContents:
-    """What `insert_run` wrote, in the same order. Raises StoreError when there is no such run."""
+    """What `insert_run` wrote, in the same order. Raises StoreError: no such run, or one in pieces."""
 
     def rows(table: sa.Table) -> Sequence[Any]:
         return connection.execute(sa.select(table).where(table.c.run_id == run_id).order_by(table.c.ordinal)).all()
 
-    return RunContents(
+    contents = RunContents(
         run=run_from(run_row(connection, run_id)),
         phones=tuple(
             PhoneRecord(phone=row.phone, label=row.label, serial=row.serial, facts=from_text(PhoneFacts, row.facts))
@@ -222,6 +226,17 @@ def contents_of(connection: sa.Connection, run_id: str) -> RunContents:
             for row in rows(RUN_DROPPED)
         ),
     )
+    hold_together(contents, ((trial.case_id, trial.phone) for trial in contents.trials))
+    return contents
+
+
+def hold_together(contents: RunContents, named: Iterable[tuple[str, str]]) -> None:
+    """Raise StoreError when a case or a phone is named, by trials or attempts, that the run has not."""
+    cases, phones = {case.case_id for case in contents.cases}, {phone.phone for phone in contents.phones}
+    for case_id, phone in named:
+        if case_id not in cases or phone not in phones:
+            what, name = ("case", case_id) if case_id not in cases else ("phone", phone)
+            raise StoreError(f"run {contents.run.run_id} has no {what} {name[:80]!r}, which a row of it names")
 
 
 def set_state(connection: sa.Connection, run_id: str, state: RunState, at: datetime) -> None:
@@ -261,7 +276,7 @@ def summaries(connection: sa.Connection, run_id: str | None = None) -> list[RunS
     return [
         RunSummary(
             run=run_from(row),
-            state=RunState(row.state),
+            state=word_from(RunState, row.state),
             counts=counts.get(row.run_id, none),
             started_at=moment_from(row.created_at),
             ended_at=None if row.ended_at is None else moment_from(row.ended_at),

@@ -6,19 +6,9 @@ so sort as text. Nouns that nobody searches in (facts, settings, vitals) are JSO
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Double,
-    ForeignKey,
-    Index,
-    Integer,
-    MetaData,
-    Table,
-    Text,
-    UniqueConstraint,
-)
+from sqlalchemy import Column, ForeignKey, Index, MetaData, Table, UniqueConstraint
+
+from orchestrator.store.cells import BigInteger, Boolean, Double, Integer, Text
 
 METADATA = MetaData()
 

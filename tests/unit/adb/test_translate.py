@@ -79,5 +79,6 @@ def test_bugs_and_interrupts_are_not_dressed_up(other: BaseException) -> None:
 
 def test_words_of_a_phone_are_one_harmless_line() -> None:
     assert words(b"a\x1b[2Jb\n\rc\xff") == "a [2Jb c\ufffd"
+    assert words("abc\u202egnp.exe\u200b") == "abc gnp.exe"  # would read from right to left
     assert len(words("x" * 5000)) == 300
     assert "nothing" in str(refusal("S1", b"\x00"))
