@@ -37,6 +37,7 @@ from orchestrator.lab import Lab
 from orchestrator.plan.case import Case
 from orchestrator.plan.matrix import merge_by_phone
 from orchestrator.plan.order import trials_of
+from orchestrator.plan.pools import among, spares
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.records import PhoneRecord, RunContents, RunRecord, VariantRecord
 from orchestrator.variants.canary import NAME
@@ -74,6 +75,7 @@ class Ready:
     tool: Tool
     phones: Sequence[tuple[Phone, Capabilities]]
     command: str
+    pools: Sequence[tuple[str, ...]] = ()
 
 
 def prepared(
@@ -139,7 +141,12 @@ def _built(workshop: Workshop) -> dict[str, Variant]:
 
 def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
     plan, run_id, seed = ready.wish.plan, ready.named.run_id, ready.named.seed
-    on_phones = [OnPhone(facts=phone.facts, capabilities=can) for phone, can in ready.phones if phone.facts]
+    pools = among(ready.pools, [phone.identity for phone, _ in ready.phones])
+    on_phones = [
+        OnPhone(facts=phone.facts, capabilities=can)
+        for phone, can in ready.phones
+        if phone.facts and phone.identity not in spares(pools)
+    ]
     expansions = expand_all(ready.wish, ready.workshop, ready.tool, on_phones)
     if not any(one.cases for one in expansions.values()):
         reasons = sorted({f"{drop.row}: {drop.reason}" for one in expansions.values() for drop in one.dropped})
@@ -166,6 +173,7 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         limits=plan.limits.changes(),
         lab_limits=lab_limits([one for one, _ in ready.phones], read_lab(site.home)),
         devices=ready.wish.device,
+        pools=pools,
         inputs={inputs.digest: inputs.source for inputs in _inputs(ready.workshop)},
         command=ready.command,
         custom_ops=libraries,

@@ -12,6 +12,7 @@ from android_runner.virtual.spec import Wanted
 from orchestrator.app.phones import chosen_phones, virtual_phones
 from orchestrator.errors import Problem, UsageError
 from orchestrator.home import Home
+from orchestrator.plan.pools import pools_of, spares
 from orchestrator.plan.select import VirtualWish, parse_devices
 
 
@@ -24,10 +25,13 @@ def described_phones(
     """
     expressions, wishes = parse_devices(options)
     living = [phone.facts for phone in virtual_phones(home) if phone.facts is not None] if wishes else []
-    facts = [one for wish in wishes for one in _virtual(wish, living)]
+    facts = [one for wish in wishes for one in _virtual(wish, living)[: 1 if wish.one else None]]
     if expressions or not wishes:
         named = [expression.text for expression in expressions]
-        facts += [one.facts for one in chosen_phones(named, home, adb_port, 0, say) if one.facts is not None]
+        phones = chosen_phones(named, home, adb_port, 0, say)
+        found = pools_of(named, [one.candidate() for one in phones])
+        idle = {*found.superfluous, *spares(found.pools)}
+        facts += [one.facts for one in phones if one.facts is not None and one.identity not in idle]
     return facts
 
 

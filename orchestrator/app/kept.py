@@ -37,6 +37,8 @@ class Kept:
     reruns: int | None = None
     canary: str = ""
     """The canary's case, "" where none was asked for."""
+    pools: tuple[tuple[str, ...], ...] = ()
+    """Phones of which one was asked for, the others standing by for it; the first was the one."""
     limits: Mapping[str, float | bool] = field(default_factory=dict)
     """What the plan's `[limits]` say, by key; false where a rule is off."""
     lab_limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -45,6 +47,10 @@ class Kept:
     def limits_on(self, phone: str) -> dict[str, float | bool]:
         """What changes a phone's limits: the lab, and over it the plan."""
         return {**self.lab_limits.get(phone, {}), **self.limits}
+
+    def pool_of(self, phone: str) -> tuple[str, ...]:
+        """The phones between which a trial of this one may move; empty: none."""
+        return next((pool for pool in self.pools if phone in pool), ())
 
     def steps_of(self, phone: str) -> tuple[StepName, ...]:
         """The steps of preparing this phone, the lab's among them."""
@@ -62,5 +68,6 @@ def kept_from_text(text: str) -> Kept:
     data = json.loads(text)
     kept = Kept(**{**data, "devices": tuple(data["devices"])})
     libraries = tuple((str(path), str(sha256)) for path, sha256 in kept.custom_ops)
+    kept = replace(kept, pools=tuple(tuple(pool) for pool in kept.pools))
     of_lab = {phone: tuple(map(StepName, steps)) for phone, steps in kept.lab_prepares.items()}
     return replace(kept, custom_ops=libraries, prepare=tuple(map(StepName, kept.prepare)), lab_prepares=of_lab)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from android_runner.phone.listing import script_digest
@@ -24,6 +24,7 @@ from orchestrator.outcome import Failed, Skipped, SkipReason
 from orchestrator.plan.case import Case, Purpose
 from orchestrator.plan.length import TrialLength
 from orchestrator.store.evidence import EvidenceStore
+from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunContents, RunState, TrialRow
 from orchestrator.variants.inputs import kept_inputs
 from orchestrator.variants.recipe import Variant
@@ -70,14 +71,23 @@ def resume(run_id: str, site: Site) -> Resumed:
     ledger.reopen(again)
     left = open_ids(ledger, run_id)
     missing = {record.phone for record in contents.phones} - set(kits)
-    for trial in contents.trials:
-        if trial.phone in missing and trial.trial_id(run_id) in left:
-            ledger.end_trial(trial.trial_id(run_id), Skipped(reason=SkipReason.PHONE_LOST))
+    for row in ledger.trials(run_id):
+        if row.trial.phone in missing and row.trial_id in left:
+            _without_its_phone(row, kept, kits, ledger)
     farm = farm_for(contents, kept, materials, phones, site)
     libraries, lost = still_there(kept.custom_ops)
     for words in lost:
         site.say(f"custom operators: {words}: variants that need them are not compared with their source")
     return Resumed(run_id=run_id, adopted=adopted, open_trials=len(left), farm=farm, custom_ops=libraries)
+
+
+def _without_its_phone(row: TrialRow, kept: Kept, there: Collection[str], ledger: Ledger) -> None:
+    """Another phone of its pool takes an open trial, where one is there; a long series is not cut in two."""
+    others = [phone for phone in kept.pool_of(row.trial.phone) if phone in there]
+    if others and row.trial.purpose is not Purpose.SUSTAIN:
+        ledger.move_trial(row.trial_id, others[0])
+    else:
+        ledger.end_trial(row.trial_id, Skipped(reason=SkipReason.PHONE_LOST))
 
 
 def to_try_again(cases: Sequence[Case], trials: Sequence[TrialRow]) -> list[str]:

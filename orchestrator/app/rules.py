@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from orchestrator.app.kept import Kept
 from orchestrator.farm.blocks import Canary, Precision, Rules
 from orchestrator.farm.protocol import Planned
-from orchestrator.plan.case import Case, Purpose, Trial
+from orchestrator.plan.case import Case, Purpose
 from orchestrator.plan.length import TrialLength
 from orchestrator.plan.series import series_for
+from orchestrator.store.records import TrialRow
 from orchestrator.variants.canary import ITERATIONS
 
 BASELINE = "default"
@@ -34,12 +35,13 @@ def rules_of(kept: Kept) -> Rules:
     )
 
 
-def planned_of(trial: Trial, run_id: str, cases: Mapping[str, Case]) -> Planned:
+def planned_of(row: TrialRow, cases: Mapping[str, Case], kept: Kept) -> Planned:
     """A trial with what the state must know of its case. A twin measured on purpose stands for no provider."""
+    trial = row.trial
     case = cases[trial.case_id]
     measures = trial.purpose is Purpose.TIME and case.where_pays is None and not case.twin_of
     return Planned(
-        trial_id=trial.trial_id(run_id),
+        trial_id=row.trial_id,
         case_id=trial.case_id,
         phone=trial.phone,
         purpose=trial.purpose,
@@ -50,6 +52,7 @@ def planned_of(trial: Trial, run_id: str, cases: Mapping[str, Case]) -> Planned:
         where_pays=case.where_pays,
         twin_of=_other_half(case, cases.values()) if case.twin_of else "",
         baseline=case.row == BASELINE and not case.twin_of,
+        pool=kept.pool_of(trial.phone),
     )
 
 

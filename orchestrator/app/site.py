@@ -154,7 +154,7 @@ def farm_for(
     """The farm for what is still open of a run, a lane for each phone."""
     run_id = contents.run.run_id
     rows = site.ledger.trials(run_id)
-    planned = [planned_of(row.trial, run_id, materials.cases) for row in rows]
+    planned = [planned_of(row, materials.cases, kept) for row in rows]
     kits = kits_for(materials, kept, phones, site)
     rules = rules_of(kept)
     state = FarmState(

@@ -31,6 +31,7 @@ from orchestrator.cli.progress import Progress
 from orchestrator.errors import ExitCode
 from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
+from orchestrator.plan.pools import pools_of, spares
 from orchestrator.report.numbers import plural, span
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunState
@@ -61,10 +62,12 @@ def go(  # noqa: PLR0913 - the options of one command
     with Ahead() as ahead:
         given = check_on_host(wish, home, ahead)
         phones = chosen_phones(wish.device, home, adb_port, slots, say)
+        pools = pools_of(wish.device, [phone.candidate() for phone in phones])
+        phones = [phone for phone in phones if phone.identity not in pools.superfluous]
         facts = [phone.facts for phone in phones if phone.facts is not None]
         tool = tool_for(wish, facts, home, given)
         workshop = prepared(wish, facts, home, tool.ort_version, ahead)
-    unasked = [OnPhone(facts=one, capabilities=None) for one in facts]
+    unasked = [OnPhone(facts=one, capabilities=None) for one in facts if one.identity not in spares(pools.pools)]
     expansions = expand_all(wish, workshop, tool, unasked)
     shared = slots if all(one.virtual for one in facts) else 0
     cost = estimate(wish, workshop, tool, expansions, shared)
@@ -89,7 +92,9 @@ def go(  # noqa: PLR0913 - the options of one command
         note_seen(phones, ledger)
         named = name_and_claim(wish, phones, site)
         able = able_phones(phones, tool, site)
-        ready = Ready(named=named, wish=wish, workshop=workshop, tool=tool, phones=able, command=command)
+        ready = Ready(
+            named=named, wish=wish, workshop=workshop, tool=tool, phones=able, command=command, pools=pools.pools
+        )
         farm = begin(ready, site)
         farm.tally.incomplete |= bool(missing)
         drive(home, farm.run_id)

@@ -59,7 +59,9 @@ class Asked:
     ]
     device: Annotated[
         list[str],
-        typer.Option("--device", metavar="EXPR", help="all, a serial, api>=29, virtual[:PROFILE][xN]; repeatable."),
+        typer.Option(
+            "--device", metavar="EXPR", help="all, a serial, api>=29, any(EXPR), virtual[:PROFILE][xN]; repeatable."
+        ),
     ] = field(default_factory=list)
     preset: Annotated[
         str, typer.Option("--preset", metavar="NAME", help="quick (default), guided, nnapi, cpu or full.")

@@ -1,6 +1,10 @@
 """Pure: `--device` expressions. Terms joined with `,` must all hold; `!` excludes; several options add up.
 
 all · B3 · R58N30ABCDE · api>=29 · all,!B4 · virtual · virtual:pixel-8 · virtual:pixel-8x2 · virtual:pixel-8@drift
+any(api>=29)
+
+An expression means each phone that matches; `any(…)` means one of them: one, that is, or another of its device model
+where the one fails.
 """
 
 from __future__ import annotations
@@ -18,24 +22,28 @@ MAX_VIRTUAL = 200
 _VIRTUAL = re.compile(
     r"virtual(?::(?P<profile>[A-Za-z0-9_.-]+?))?(?:@(?P<scenario>[A-Za-z0-9_./-]+?))?(?:x(?P<count>[0-9]{1,4}))?"
 )
+_ANY = re.compile(r"any\((.*)\)")
 _API = re.compile(r"api(?P<op>>=|<=|=)(?P<level>[0-9]{1,3})")
 
 
 @dataclass(frozen=True, slots=True)
 class VirtualWish:
-    """Virtual phones asked for: a device profile's name, how many, and the scenario of their heat (empty: none)."""
+    """Virtual phones asked for: a device profile's name, how many, and the scenario of their heat (empty: none).
+    `one`: any of them is meant, not each."""
 
     profile: str
     count: int
     scenario: str = ""
+    one: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """Terms that must all hold of a phone."""
+    """Terms that must all hold of a phone; `one`: any of those for which they do is meant, not each."""
 
     text: str
     terms: tuple[str, ...]
+    one: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +70,9 @@ def parse_devices(options: Sequence[str]) -> tuple[list[Expression], list[Virtua
     wishes: list[VirtualWish] = []
     problems: list[Problem] = []
     for option in options:
-        terms = tuple(term.strip() for term in option.split(",") if term.strip())
+        inner = _ANY.fullmatch(option.strip())
+        one = inner is not None
+        terms = tuple(term.strip() for term in (inner[1] if inner else option).split(",") if term.strip())
         virtual = [match for term in terms if (match := _VIRTUAL.fullmatch(term))]
         if not terms:
             problems.append(Problem("--device", f"{option!r} names no phone", "say all, a serial, or virtual"))
@@ -73,7 +83,7 @@ def parse_devices(options: Sequence[str]) -> tuple[list[Expression], list[Virtua
                 Problem("--device", f"{odd[0]!r} names no device profile", "say virtual[:PROFILE][@SCENARIO][xN]")
             )
         elif not virtual:
-            expressions.append(Expression(option, terms))
+            expressions.append(Expression(option, terms, one))
         elif len(terms) > 1:
             problems.append(
                 Problem("--device", f"{option!r} mixes virtual phones with other terms", "use two --device")
@@ -83,7 +93,7 @@ def parse_devices(options: Sequence[str]) -> tuple[list[Expression], list[Virtua
             if not 1 <= count <= MAX_VIRTUAL:
                 problems.append(Problem("--device", f"{option!r} asks for {count} phones", f"1 to {MAX_VIRTUAL}"))
             profile, scenario = virtual[0]["profile"] or DEFAULT_PROFILE, virtual[0]["scenario"] or ""
-            wishes.append(VirtualWish(profile, count, scenario))
+            wishes.append(VirtualWish(profile, count, scenario, one))
     if problems:
         raise UsageError(*problems)
     return expressions, wishes
