@@ -149,11 +149,11 @@ class Farm:
             self.take_last()
 
     def take_last(self) -> None:
-        """What is told at the end: what the lanes tidied up, what befell a hub in the last seconds."""
+        """What is told at the end: what the lanes tidied up, what befell phones and hubs in the last seconds."""
         with suppress(Empty):
             while True:
                 report = self._reports.get_nowait()
-                if isinstance(report, BlockTidied | HubLost):
+                if isinstance(report, BlockTidied | Trouble):
                     self._take(report)
 
     # --- reports in ---------------------------------------------------------------------------------------------
@@ -199,6 +199,8 @@ class Farm:
                 self._feed(report)
 
     def _trouble(self, report: Trouble) -> None:
+        if isinstance(report, PutAside) and self.blames_hub(report.phone):
+            return
         if words := write_down(report, self.run_id, self.ledger, self.clock.now()):
             self.watcher.trouble(words)
         match report:
