@@ -53,12 +53,12 @@ class Size:
 
 
 FULL = Size(
-    name="soak", hubs=(5, 5, 5, 5), rounds=14, sleep_s=1.2, story_s=330.0,
-    faults=760, hub_faults=8, early_kills=6, host_kills=56, server_kills=8, least=(500, 50, 5),
+    name="soak", hubs=(5, 5, 5, 5), rounds=14, sleep_s=1.2, story_s=300.0,
+    faults=900, hub_faults=8, early_kills=6, host_kills=56, server_kills=8, least=(500, 50, 5),
 )  # fmt: skip
 SHORT = Size(
     name="soak-short", hubs=(4, 4), rounds=4, sleep_s=0.4, story_s=25.0,
-    faults=110, hub_faults=1, early_kills=2, host_kills=6, server_kills=2, least=(50, 5, 1),
+    faults=170, hub_faults=1, early_kills=2, host_kills=6, server_kills=2, least=(50, 5, 1),
 )  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def _fault(size: Size, rng: random.Random) -> Fault:
         kind = rng.choice(sorted(frozenset(CATALOGUE) - NOT_DRAWN - SLOW - frozenset(LINKS)))
     at_s = rng.uniform(0.0, slow_until_s if kind in SLOW else size.story_s * 0.95)
     steps = CATALOGUE[kind].steps
-    step = rng.choice(steps) if rng.random() < 0.7 else None
+    step = rng.choice(steps) if rng.random() < 0.5 else None
     for_s = None if rng.random() < 0.6 else min(20.0, 0.3 + rng.expovariate(1 / 3.0))
     return Fault(kind=kind, step=step, at_s=at_s, for_s=for_s, after_bytes=int(10 ** rng.uniform(0.0, 4.5)))
 
