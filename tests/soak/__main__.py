@@ -206,13 +206,18 @@ class Soak:
         return [*watch.seen, *(f"{count} {name}, {least} were due" for name, count, least in had if count < least)]
 
     def _to_the_end(self, home: Path, lives: Lives) -> list[str]:
-        """No faults any more: every run is resumed until it has nothing left; then once more, which does nothing."""
+        """No faults any more, and no quarantine: every run is resumed until it has nothing left; then once more, which
+        does nothing."""
         if not lives.finish(180.0):
             lives.kill()
             lives.finish(10.0)
             return ["after the story: a run does not end in 180 s"]
         for run_id in reversed(list(lives.runs())):
             for _ in range(LAST_RESUMES):
+                if mended := checks.in_quarantine(home):
+                    self._say(f"mended by a person: {', '.join(mended)}")
+                    lives.start(["devices", "release", *mended, "--virtual"])
+                    lives.finish(60.0)
                 lives.start(lives.resume(run_id))
                 if not lives.finish(180.0):
                     lives.kill()

@@ -203,6 +203,12 @@ def _frames(home: Path, run_id: str) -> dict[str, pd.DataFrame]:
         ledger.close()
 
 
+def in_quarantine(home: Path) -> list[str]:
+    """The phones that runs leave out until a person says that they are mended."""
+    with sqlite3.connect(f"file:{home / FILE_NAME}?mode=ro", uri=True) as connection:
+        return [name for (name,) in connection.execute("SELECT phone FROM phone WHERE quarantine IS NOT NULL")]
+
+
 def rows_of(home: Path) -> dict[str, list[tuple[object, ...]]]:
     """The whole ledger, to see whether anything changed."""
     with sqlite3.connect(f"file:{home / FILE_NAME}?mode=ro", uri=True) as connection:
