@@ -16,8 +16,9 @@ from typing import Protocol
 from android_runner.block import GateOutcome
 from android_runner.facts import Vitals
 from android_runner.ort import ExecutionProvider
+from android_runner.others import load_by_others
 from android_runner.settings import SessionSettings
-from android_runner.validity import Limits, Standing, judge_validity, load_by_others
+from android_runner.validity import Limits, Standing, judge_validity
 from android_runner.virtual.heat.simulated import SimulatedPhone
 from orchestrator.farm.blocks import Canary, Precision, Rules
 from orchestrator.farm.protocol import BlockEnded, EndTrial, Event, PhoneUp, Planned, RunBlock, Work, WorkEnded
@@ -279,9 +280,11 @@ def _hottest_c(vitals: Vitals) -> float | None:
 
 
 def _cools(then: Vitals, now: Vitals, flat_c: float) -> bool:
-    """Whether a temperature fell by as much as counts."""
+    """Whether a temperature fell by as much as counts, in the thousandths that the script has."""
     pairs = ((then.battery_c, now.battery_c), (_hottest_c(then), _hottest_c(now)))
-    return any(one is not None and two is not None and one - two >= flat_c for one, two in pairs)
+    return any(
+        one is not None and two is not None and round(1000 * (one - two)) >= round(1000 * flat_c) for one, two in pairs
+    )
 
 
 _FIGURES = Figures(

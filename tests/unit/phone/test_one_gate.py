@@ -91,7 +91,7 @@ def drawn(seed: int) -> Course:
         heat -= draw.choice((0, 0, 1, 5, 20, -5))
         zone -= draw.choice((0, 100, 200, 3_000, -1_000))
         level = min(100, level + draw.choice((0, 0, 1, 5, -2)))
-        status = max(0, status + draw.choice((0, 0, 1, -1)))
+        status = min(6, max(0, status + draw.choice((0, 0, 1, -1))))
         lines = (
             f"{BATTERY}/temp:{heat}",
             f"{ZONES}/thermal_zone0/temp:{zone}",
