@@ -51,7 +51,8 @@ class Vitals:
     `battery_health` and `battery_status` in the kernel's words ("Good", "Charging"); in µAh `battery_full_uah` what it
     holds when full and `battery_design_uah` what it held when new; `battery_cycles` how often it was charged. `running`
     counts what is runnable at this moment, who asks included; `available_bytes` is the kernel's MemAvailable; `doze`
-    the device idle controller's state.
+    the device idle controller's state. `shells` are others' processes of our user, by `NAME PID@START`: seconds that
+    they have computed.
     """
 
     uptime_s: float | None = None
@@ -75,6 +76,7 @@ class Vitals:
     available_bytes: int | None = None
     screen_on: bool | None = None
     doze: str | None = None
+    shells: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from android_runner.affinity import core_words
 from android_runner.facts import ProcessFacts, Vitals
+from android_runner.others import load_by_others, others_computed
 from android_runner.residency import capped, counters_lie, residency_loss, sampled_loss
 
 
@@ -38,6 +39,11 @@ class Limits:
     flat_c: float = 0.2
     flat_window_s: int = 60
     gate_timeout_s: int = 600
+
+
+SHELL_SLACK_S = 0.1
+SHELL_SHARE = 0.05
+"""Seconds that others' shells may compute around a trial, and as a share of its length: more spoils it."""
 
 
 class Standing(StrEnum):
@@ -68,6 +74,7 @@ class Reason(StrEnum):
     DEMOTED = "process demoted"
     SCREEN_CHANGED = "screen changed"
     DOZE_CHANGED = "doze changed"
+    SHELL = "someone else's shell"
     NEVER_FLAT = "never flat"
     NO_VITALS = "vitals not offered"
     NO_BOOT_ID = "boot id not offered"
@@ -262,6 +269,15 @@ def _surroundings(trial: _Trial) -> Iterator[_Finding]:
         yield _invalid(Reason.DOZE_CHANGED, f"doze went from {before.doze} to {after.doze}")
 
 
+def _shells(trial: _Trial) -> Iterator[_Finding]:
+    """Where nobody told (as root; a phone that hides processes) nothing is found: the load tells of who computes."""
+    who, spent_s, passed_s = others_computed(trial.before, trial.after) or ("", 0.0, 0.0)
+    if spent_s > SHELL_SLACK_S + SHELL_SHARE * passed_s:
+        yield _invalid(Reason.SHELL, f"someone else's shell computed for {spent_s:.1f} s: {who}")
+    elif who:
+        yield _suspect(Reason.SHELL, f"someone else's shell was there: {who}")
+
+
 _RULES: tuple[Callable[[_Trial], Iterator[_Finding]], ...] = (
     _reboot,
     _clocks,
@@ -271,21 +287,8 @@ _RULES: tuple[Callable[[_Trial], Iterator[_Finding]], ...] = (
     _battery_level,
     _load,
     _surroundings,
+    _shells,
 )
-
-
-# --- figures ---
-
-
-def load_by_others(vitals: Vitals) -> float | None:
-    """How many others want to compute; None when not offered.
-
-    The lower of two: what was runnable in this very moment beside who asks, and the mean of the last minute. Our own
-    last trial is still in the mean, and a moment may hit a short-lived process: only both together mean a load.
-    """
-    now = max(0, vitals.running - 1) if vitals.running is not None else None
-    known = [float(load) for load in (now, vitals.load_1m) if load is not None]
-    return min(known) if known else None
 
 
 def _invalid(reason: Reason, detail: str) -> _Finding:

@@ -31,6 +31,9 @@ RECKONED_LEVEL = 50
 TICK_S = 0.01
 """`time_in_state` counts in 10 ms: Documentation/cpu-freq/cpufreq-stats.txt of Linux."""
 
+MAX_SHELLS = 8
+"""Others' processes that are told of."""
+
 MAX_PROCESS_BYTES = 16 * 1024
 
 HEALTH = ("Unknown", "Good", "Overheat", "Dead", "Over voltage", "Unspecified failure", "Cold")
@@ -84,6 +87,8 @@ class _Reading:
             self._take_zone(int(found[1]), found[2], value)
         elif found := re.search(r"/(policy|cpu)(\d{1,4})(?:/cpufreq)?/(?:stats/)?([a-z_]+)$", path):
             self._take_clock(found[1], int(found[2]), found[3], value)
+        elif path == "shells":
+            self.plain.setdefault(path, value)
         elif path in _DUMPSYS:
             key, mark, rest = value.partition("=" if path == "dumpsys-power" else ":")
             if mark and (kind := _DUMPSYS[path].get(key.strip().lower())):
@@ -133,6 +138,7 @@ class _Reading:
             available_bytes=_available_bytes(self.plain.get("/proc/meminfo")),
             screen_on=_AWAKE.get(wakefulness),
             doze=cleaned(self.plain.get("deep", ""))[:32] or None,
+            shells=_shells(self.plain.get("shells")),
         )
 
     def _either(self, file: str, dumpsys: str) -> str:
@@ -188,6 +194,17 @@ _DUMPSYS = {
 }
 _AWAKE = {"Awake": True, "Dreaming": True, "Asleep": False, "Dozing": False}
 """Words of android.os.PowerManagerInternal; a dream is a screen saver, dozing the screen's ambient mode."""
+
+_SHELL = re.compile(r"([0-9]{1,10}),([0-9]{1,19}),([0-9]{1,10}),([A-Za-z0-9_.:@+-]{1,32})")
+
+
+def _shells(text: str | None) -> dict[str, float] | None:
+    """`PID,START,TICKS,NAME` each, as the script tells of others; None where it told nothing."""
+    if text is None:
+        return None
+    found = (_SHELL.fullmatch(word) for word in text.split()[:MAX_SHELLS])
+    return {f"{one[4]} {one[1]}@{one[2]}": int(one[3]) * TICK_S for one in found if one is not None}
+
 
 _T = TypeVar("_T")
 

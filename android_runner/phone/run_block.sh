@@ -36,7 +36,7 @@ cd "$B" || exit 1
 exec </dev/null >>"$B/log" 2>&1
 set -m # each background job gets a process group of its own; dash and busybox can't without a terminal
 seq=0 chain=0 index=0 snap=0 asked=-100 asked_slow=-100 deaf=' ' ending='' lost=' ' tags='' logger='' mask='' pin=''
-gated='' heat='' level='' zone='' load='' status=''
+gated='' heat='' level='' zone='' load='' status='' procs=/proc others=''
 nl='
 '
 case $(command -v rename) in rename) rename='rename' ;; *) rename='mv' ;; esac
@@ -54,14 +54,14 @@ esac
 
 clock() { read -r up idle </proc/uptime; }
 
-stat_of() { # PID: sets name, state, group, nice, start; fails when there is no such process
-  line='' state='' group='' nice='' start=-
-  [ -r "/proc/$1/stat" ] || return 1
-  while read -r piece; do line="$line$piece "; done 2>/dev/null <"/proc/$1/stat"
+stat_of() { # PID: sets name, state, parent, group, nice, start, spent (ticks); fails when there is no such process
+  line='' state='' parent='' group='' nice='' start=- spent=''
+  [ -r "$procs/$1/stat" ] || return 1
+  while read -r piece; do line="$line$piece "; done 2>/dev/null <"$procs/$1/stat"
   name=${line#*\(}
   name=${name%)*} line=${line##*) }
   set -- $line
-  state=$1 group=$3 nice=${17-} start=${20-}
+  state=$1 parent=${2-} group=${3-} nice=${17-} start=${20-} spent="${12-} ${13-} ${14-} ${15-}"
   [ -n "$start" ]
 }
 
@@ -189,6 +189,12 @@ probe() { # FILE below the root: kept for the snapshots when it answers, and wit
   [ $((till - since)) -le 5000 ] && [ -n "$value" ] && files="$files $1"
 }
 
+find_others() { # who runs as our user is told apart by the owner of /proc/PID: not as root, and not on a shared /proc
+  others=$root/proc
+  [ -z "$root" ] || [ -e "$others/1" ] || others=''
+  case $(command -v id) in '') others='' ;; *) [ "$(id -u)" != 0 ] || others='' ;; esac
+}
+
 find_files() {
   files='' tables='' services='' slow='' loadavg=/proc/loadavg meminfo=/proc/meminfo
   [ -r "$root$loadavg" ] && loadavg=$root$loadavg
@@ -278,12 +284,34 @@ sense() { # prints how the phone is now
   fi
 }
 
+strangers() { # prints who else runs as our user: somebody's shell, or what came out of one; ours work in our folder
+  [ -n "$others" ] || return 0
+  told='' count=0 procs=$others
+  for p in "$others"/[0-9]*; do
+    [ -O "$p" ] && [ $count -lt 8 ] || continue
+    p=${p##*/}
+    case $p in 1 | "$$" | "$dog") continue ;; esac
+    stat_of "$p" && [ "$state" != Z ] || continue
+    case $parent in "$$" | "$dog") continue ;; esac
+    case $name in adbd | *android.shell) continue ;; *[!A-Za-z0-9_.:@+-]* | '') name=other ;; esac
+    value=''
+    slurp "$others/$p/cmdline"
+    case $value in *"${B%/blocks/*}"* | */data/local/tmp/orch*) continue ;; esac
+    set -- $spent
+    whole "${1-}" && whole "${2-}" && whole "${3-}" && whole "${4-}" || continue
+    told="$told $p,$start,$(($1 + $2 + $3 + $4)),$name" count=$((count + 1))
+  done
+  procs=/proc
+  echo "shells:$told"
+}
+
 snapshot() { # between two trials: after the one, before the other
   snap=$seq
   clock
   {
     echo "== $snap"
     sense
+    strangers
   } 2>/dev/null >>"$B/vitals"
 }
 
@@ -505,6 +533,7 @@ begin() { # ID...: all directories with one process, then the journal's first li
   fi
   echo "$$" >"$B/started"
   find_files 2>/dev/null
+  find_others 2>/dev/null
   snapshot
 }
 

@@ -23,6 +23,7 @@ _SNAPSHOT: Columns = {
     "available_bytes": _C("bytes", "memory that the kernel counts as available", "int"),
     "screen_on": _C("", "whether the screen was on", "flag"),
     "doze": _C("", "state of the device idle controller"),
+    "shells": _C("", "others' processes of the shell's user, `NAME PID@START`; missing: not offered", "list"),
 }
 AROUND: Columns = {
     f"{name}_{when}": _C(meaning.unit, f"{meaning.meaning}, {when} the process", meaning.kind)

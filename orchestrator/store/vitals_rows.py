@@ -30,6 +30,7 @@ def vitals_cells(when: str, vitals: Vitals | None) -> dict[str, object]:
         "available_bytes": vitals.available_bytes,
         "screen_on": vitals.screen_on,
         "doze": vitals.doze,
+        "shells": None if vitals.shells is None else sorted(vitals.shells),
     }
     return {f"{name}_{when}": value for name, value in cells.items()}
 

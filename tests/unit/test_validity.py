@@ -199,3 +199,25 @@ def test_with_a_mask_only_its_samples_count() -> None:
     assert little.reasons == (Reason.CLOCKS_LOW,)
     assert "50%" in little.details[0]
     assert verdict(before, after).standing is Standing.VALID, "the big cluster is at its top clock"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "standing"),
+    [
+        ({}, {}, Standing.VALID),
+        (None, {"sh 9@1": 9.0}, Standing.VALID),
+        ({"sh 9@1": 3.0}, {"sh 9@1": 3.0}, Standing.SUSPECT),
+        ({"sh 9@1": 3.0}, {}, Standing.SUSPECT),
+        ({}, {"sh 9@1": 0.5}, Standing.SUSPECT),
+        ({}, {"sh 9@1": 0.7}, Standing.INVALID),
+        ({"sh 9@1": 3.0}, {"sh 9@1": 3.4, "top 10@2": 0.3}, Standing.INVALID),
+    ],
+)
+def test_somebodys_shell_is_said_and_spoils_what_it_computed_beside(
+    before: dict[str, float] | None, after: dict[str, float] | None, standing: Standing
+) -> None:
+    """Ten seconds: a tenth of a second and five per cent of it are let pass."""
+    found = verdict(replace(QUIET, shells=before), replace(later(), shells=after))
+    assert found.standing is standing
+    assert found.reasons == (() if standing is Standing.VALID else (Reason.SHELL,))
+    assert all("sh 9" in detail and "@" not in detail for detail in found.details)
