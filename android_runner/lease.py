@@ -43,3 +43,13 @@ def take_lease(device: Device, epoch: int, *, deadline: Deadline) -> None:
     if result.exit_code:
         said = cleaned(result.stderr.decode("utf-8", errors="replace"))
         raise PhoneRefused(f"{device.serial}: the lease cannot be written: the phone says: {said}")
+
+
+def held_epoch(device: Device, *, deadline: Deadline) -> int:
+    """The epoch under which the phone was last held; 0 where nobody ever did, or nonsense stands there.
+
+    Raises `LinkError`, `PhoneRefused`.
+    """
+    raw = device.read(LEASE, deadline=deadline, max_bytes=64) or b""
+    text = raw.decode("ascii", errors="replace").strip()
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else 0

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import Problem, UsageError
+from orchestrator.mounts import remote_file_system
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,8 @@ class Home:
 def home_at(option: str | None) -> Home:
     """The home asked for: the option, else `ORCH_HOME`, else `./orch-runs`; made when missing.
 
-    Raises UsageError when the folder can't be made or written.
+    In one that its group may write, what this process makes from now on may be written by the group, too.
+    Raises UsageError when the folder can't be made or written, or can't be a home.
     """
     root = Path(option or os.environ.get("ORCH_HOME") or "orch-runs").absolute()
     try:
@@ -62,4 +66,21 @@ def home_at(option: str | None) -> Home:
         raise UsageError(Problem(str(root), f"can't be the home: {error.strerror}", "give --home DIR")) from error
     if not os.access(root, os.W_OK | os.X_OK):
         raise UsageError(Problem(str(root), "is not writable", "give --home DIR"))
+    if remote := remote_file_system(root):
+        mend = "a ledger needs a local disk: give --home DIR on one"
+        raise UsageError(Problem(str(root), f"lies on a network file system ({remote})", mend))
+    _open_to_group(root)
     return Home(root)
+
+
+def _open_to_group(root: Path) -> None:
+    """Keep a home that belongs to a group open to it: new files are of its group, and it may write them."""
+    status = root.stat()
+    if not status.st_mode & stat.S_IWGRP:
+        return
+    if not status.st_mode & stat.S_ISGID:
+        if status.st_uid != os.geteuid():
+            mend = f"its owner: chmod g+s {shlex.quote(str(root))}"
+            raise UsageError(Problem(str(root), "may be written by its group, and new files would not be of it", mend))
+        root.chmod(stat.S_IMODE(status.st_mode) | stat.S_ISGID)
+    os.umask(0o002)

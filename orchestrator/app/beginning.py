@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from android_runner.capabilities import Capabilities
 from android_runner.facts import PhoneFacts
@@ -17,20 +17,22 @@ from orchestrator import __version__
 from orchestrator.app.amounts import seconds_of
 from orchestrator.app.batteries import keep_levels, lab_limits, note_batteries
 from orchestrator.app.binary import Tool
+from orchestrator.app.claims import claim, share
 from orchestrator.app.comparing import pairs_of
 from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.kept import Kept, kept_to_text
 from orchestrator.app.lab_file import read_lab
 from orchestrator.app.limiting import limit_words, limits_of
-from orchestrator.app.phones import Phone, claim
+from orchestrator.app.phones import Phone
 from orchestrator.app.prepare import ANY_API, OnPhone, Workshop, expand_all, prepare
 from orchestrator.app.site import Site, farm_for, script_unit
+from orchestrator.app.unfinished import refuse_unfinished
 from orchestrator.app.verifying import Checks, checks_for
 from orchestrator.app.wish import Wish
 from orchestrator.digest import digest_of
 from orchestrator.errors import Problem, UsageError
 from orchestrator.farm.kit import Materials
-from orchestrator.farm.lock import user_name
+from orchestrator.farm.lock import PhoneLock, user_name
 from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
 from orchestrator.lab import Lab
@@ -55,14 +57,14 @@ class Named:
 
     run_id: str
     seed: int
+    claims: Mapping[str, PhoneLock] = field(default_factory=dict)
 
 
 def name_and_claim(wish: Wish, phones: Sequence[Phone], site: Site) -> Named:
     """Name a run and claim its phones, before anything is put on them. Raises UsageError when one is busy."""
     seed = wish.plan.seed if wish.plan.seed is not None else secrets.randbelow(2**31)
     run_id = site.ledger.new_run_name(wish.name, site.clock.now(), seed)
-    claim(phones, run_id)
-    return Named(run_id, seed)
+    return Named(run_id, seed, claim(phones, run_id, site))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,8 @@ class Ready:
     phones: Sequence[tuple[Phone, Capabilities]]
     command: str
     pools: Sequence[tuple[str, ...]] = ()
+    anew: bool = False
+    """Whether an unfinished run of the same plan is no reason to stop."""
 
 
 def prepared(
@@ -95,6 +99,8 @@ def begin(ready: Ready, site: Site) -> Farm:
     """Write the whole plan down, and set the farm up. Raises UsageError when nothing is left to measure."""
     run_id = ready.named.run_id
     contents, kept, checks = _contents(ready, site)
+    if not ready.anew:
+        refuse_unfinished(contents.run, kept, site.ledger, site.home)
     site.ledger.add_run(contents)
     phones = [phone for phone, _ in ready.phones]
     note_batteries(phones, run_id, site.ledger, site.clock.now())
@@ -111,7 +117,9 @@ def begin(ready: Ready, site: Site) -> Farm:
         trial_s=ready.wish.length().max_s,
         checks=checks.built,
     )
-    return farm_for(contents, kept, materials, ready.phones, site)
+    farm = farm_for(contents, kept, materials, ready.phones, site)
+    share(farm, ready.named.claims, kept, site)
+    return farm
 
 
 def _inputs(workshop: Workshop) -> list[InputSet]:

@@ -19,7 +19,6 @@ from android_runner.probe import probe_facts, read_vitals
 from orchestrator.app.registry import Registry, absent_candidate, bar_of, missing_words, read_registry
 from orchestrator.app.same_phone import one_each
 from orchestrator.errors import NoUsableDevice, Problem, UsageError
-from orchestrator.farm.lock import PhoneLock
 from orchestrator.home import Home
 from orchestrator.plan.select import Candidate, VirtualWish, choose, matches_any, parse_devices
 from orchestrator.store.registered import RegisteredPhone
@@ -273,23 +272,3 @@ def _the_only_one(phones: Sequence[Phone]) -> list[Phone]:
 def unusable_lines(phones: Sequence[Phone]) -> list[str]:
     """Of these phones those that can't be used, each with why and its mend."""
     return [f"  {phone.label}  {_state_of(phone)}: {phone.mend}" for phone in phones if not phone.usable]
-
-
-def claim(phones: Sequence[Phone], run_id: str) -> list[PhoneLock]:
-    """Claim every phone of a run, or none. Raises UsageError naming who has the others."""
-    locks: list[PhoneLock] = []
-    problems: list[Problem] = []
-    for phone in phones:
-        lock = PhoneLock(phone.claim_key)
-        holder = lock.take(run_id)
-        if holder is None:
-            locks.append(lock)
-        else:
-            problems.append(
-                Problem(phone.label, f"busy: {holder.text()}", "wait for that run, cancel it, or leave the phone out")
-            )
-    if problems:
-        for lock in locks:
-            lock.release()
-        raise UsageError(*problems)
-    return locks

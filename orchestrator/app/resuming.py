@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from android_runner.phone.listing import script_digest
 from orchestrator.app.asking import able_phones
 from orchestrator.app.binary import Tool, kept_tool
+from orchestrator.app.claims import claim, share
 from orchestrator.app.custom_ops import still_there
 from orchestrator.app.kept import Kept, kept_from_text
-from orchestrator.app.phones import Phone, as_known, claim, real_phones, restart_virtual, unusable_lines
+from orchestrator.app.phones import Phone, as_known, real_phones, restart_virtual, unusable_lines
 from orchestrator.app.registry import read_registry
 from orchestrator.app.scratch import scratch_in
 from orchestrator.app.site import Site, farm_for, kits_for, open_ids, script_unit
@@ -61,7 +62,7 @@ def resume(run_id: str, site: Site) -> Resumed:
     tool = kept_tool(contents.run.binary_digest, contents.run.binary_name, site.home)
     materials = _materials(contents, kept, tool, site.home)
     found = _phones_of(contents, site)
-    claim(found, run_id)
+    claims = claim(found, run_id, site)
     in_use = [materials.script, *units_for(tuple(materials.cases), materials)]
     phones = able_phones(found, tool, site, keep=[unit.digest for unit in in_use])
     kits = kits_for(materials, kept, phones, site)
@@ -75,6 +76,7 @@ def resume(run_id: str, site: Site) -> Resumed:
         if row.trial.phone in missing and row.trial_id in left:
             _without_its_phone(row, kept, kits, ledger)
     farm = farm_for(contents, kept, materials, phones, site)
+    share(farm, claims, kept, site)
     libraries, lost = still_there(kept.custom_ops)
     for words in lost:
         site.say(f"custom operators: {words}: variants that need them are not compared with their source")

@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from android_runner.block import ORCH_DIR
 from android_runner.capabilities import Capabilities, CommandDialect
 from android_runner.deadline import Clock, Deadline, SystemClock
 from android_runner.errors import RunnerError
 from android_runner.facts import PhoneFacts
+from android_runner.lease import held_epoch
 from android_runner.phone.listing import script_digest, script_source
 from android_runner.staging import StageFile, StageUnit
 from orchestrator.app.binary import Tool, dialect_of, given_tool, stand_in
@@ -30,10 +30,11 @@ from orchestrator.digest import digest_of
 from orchestrator.errors import Problem, UsageError
 from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, Materials
 from orchestrator.farm.lane import Lane
-from orchestrator.farm.loop import Farm, Tally
+from orchestrator.farm.loop import Farm
 from orchestrator.farm.messages import HubLost, ServerSeen
 from orchestrator.farm.state import FarmState
 from orchestrator.farm.taken import TakenWatch
+from orchestrator.farm.tally import Tally
 from orchestrator.farm.watcher import Watcher
 from orchestrator.home import Home
 from orchestrator.outcome import Measured, Skipped, SkipReason
@@ -193,10 +194,9 @@ def _boot_id(phone: Phone) -> str:
 def _epoch(phone: Phone, ledger: Ledger) -> int:
     """The next epoch: above every one of ours, and above what another home's run left on the phone."""
     try:
-        raw = phone.source().read(ORCH_DIR / "lease", deadline=Deadline.after(20.0), max_bytes=64) or b""
+        there = held_epoch(phone.source(), deadline=Deadline.after(20.0))
     except RunnerError:
-        raw = b""
-    there = int(raw) if raw.strip().isdigit() and len(raw) < 12 else 0
+        there = 0
     return ledger.next_epoch(phone.identity, at_least=there + 1)
 
 

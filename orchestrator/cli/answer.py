@@ -8,7 +8,7 @@ from pathlib import Path
 
 from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode, StoreError, worst
-from orchestrator.farm.loop import Tally
+from orchestrator.farm.tally import Tally
 from orchestrator.home import Home
 from orchestrator.report.markdown import render_markdown
 from orchestrator.report.summarize import summarize

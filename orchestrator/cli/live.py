@@ -57,6 +57,7 @@ def go(  # noqa: PLR0913 - the options of one command
     strict: bool,
     all_tables: bool,
     command: str,
+    anew: bool,
 ) -> int:
     """Begin a run and follow it to its answer; the exit code."""
     with Ahead() as ahead:
@@ -93,7 +94,14 @@ def go(  # noqa: PLR0913 - the options of one command
         named = name_and_claim(wish, phones, site)
         able = able_phones(phones, tool, site)
         ready = Ready(
-            named=named, wish=wish, workshop=workshop, tool=tool, phones=able, command=command, pools=pools.pools
+            named=named,
+            wish=wish,
+            workshop=workshop,
+            tool=tool,
+            phones=able,
+            command=command,
+            pools=pools.pools,
+            anew=anew,
         )
         farm = begin(ready, site)
         farm.tally.incomplete |= bool(missing)

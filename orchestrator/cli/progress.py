@@ -94,6 +94,10 @@ class Progress:
         """Somebody takes a phone out of the run."""
         self._say(f"{shown(phone)} is {shown(why)}: its trial is finished, the others there are skipped")
 
+    def phone_shared(self, phone: str, other: str) -> None:
+        """Another run has its turn on a phone."""
+        self._say(f"{shown(phone)}: it is the turn of {shown(other) or 'another run'}, ours comes after it")
+
     def phone_gone(self, phone: str, why: str) -> None:
         """A phone is given up."""
         self._so_far.phone_gone(phone, why)

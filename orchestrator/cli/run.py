@@ -21,13 +21,14 @@ Strict = Annotated[bool, typer.Option("--strict", help="What a model or setting 
 
 @app.command("run")
 @flat
-def run(
+def run(  # noqa: PLR0913, PLR0917 - the options of one command
     asked: Asked,
     place: Place,
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask before a run of over an hour.")] = False,
     all_tables: AllTables = False,
     verify_staged: Annotated[bool, typer.Option("--verify-staged", help="Hash what lies on the phones again.")] = False,
     strict: Strict = False,
+    new: Annotated[bool, typer.Option("--new", help="Begin anew, though this plan's last run is unfinished.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run; touch no phone (orch plan).")] = False,
 ) -> int:
     """Measure models on phones: plan, stage, run, report."""
@@ -39,7 +40,7 @@ def run(
     command = "orch " + shlex.join(sys.argv[1:])
     return go(
         wish, home_at(place.home), adb_port=place.adb_port, slots=place.slots, yes=yes, verify_staged=verify_staged,
-        strict=strict, all_tables=all_tables, command=command,
+        strict=strict, all_tables=all_tables, command=command, anew=new,
     )  # fmt: skip
 
 

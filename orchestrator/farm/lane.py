@@ -62,9 +62,9 @@ class Lane:
         self.post = post
         self.clock = clock
         self.control = BlockControl()
-        self._swept = False
+        self.swept = False
         self._ended = threading.Event()
-        self._inbox: SimpleQueue[BlockOrder | BlockStored | None] = SimpleQueue()
+        self._inbox: SimpleQueue[BlockOrder | BlockStored | Callable[[], None] | None] = SimpleQueue()
         self._unstored: dict[str, BlockStored] = {}
         self._thread = threading.Thread(target=self._live, name=f"lane {kit.phone}", daemon=True)
 
@@ -75,6 +75,10 @@ class Lane:
     def give(self, order: BlockOrder) -> None:
         """Carry a block out after what was given before."""
         self._inbox.put(order)
+
+    def between(self, act: Callable[[], None]) -> None:
+        """Do something after what was given before, while no block of ours is on the phone."""
+        self._inbox.put(act)
 
     def stored(self, block_id: str) -> None:
         """The rows of a block that was reported are safe: tidy up behind it, before what is given after this."""
@@ -104,8 +108,10 @@ class Lane:
             while (order := self._inbox.get()) is not None:
                 if isinstance(order, BlockStored):
                     self._tidy(order.block, over=order.over)
-                else:
+                elif isinstance(order, BlockOrder):
                     self._carry_out(order)
+                else:
+                    order()
         except BaseException as error:  # noqa: BLE001 - the top of a thread: a bug here must reach the loop
             self.post(LaneBroken(self.kit.phone, error))
 
@@ -137,10 +143,14 @@ class Lane:
                 self._report(order, placed, refused, report)
                 return
 
+    def over(self) -> bool:
+        """Whether the run, or its part here, was told to stop. Safe from any thread."""
+        return bool(self.control.asked()) or self._ended.is_set()
+
     def _pause(self, pause_s: float) -> None:
         """Wait before a block, unless the run is stopped meanwhile."""
         until = Deadline.after(pause_s, self.clock)
-        while not until.passed() and not self.control.asked() and not self._ended.is_set():
+        while not until.passed() and not self.over():
             self.clock.sleep(min(0.2, until.remaining_s()))
 
     def _came_back(self) -> bool:
@@ -188,10 +198,10 @@ class Lane:
             report = stage(device, units, deadline=deadline, verify=kit.verify_staged, turn=kit.turn)
             self.post(Staged(kit.phone, report.pushed_bytes))
             take_lease(device, order.epoch, deadline=Deadline.after(START_DEADLINE_S, self.clock))
-            if not self._swept:
+            if not self.swept:
                 # What a dead run left there would compute beside ours.
                 sweep(device, deadline=Deadline.after(START_DEADLINE_S, self.clock))
-                self._swept = True
+                self.swept = True
             start_block(
                 device,
                 block,
@@ -254,14 +264,8 @@ class Lane:
         )
         event = BlockEnded(self.kit.phone, (*ended, *refused), not_started, took_s=took_s(report))
         self._unstored[order.block_id] = BlockStored(self._block(order, placed))
-        self.post(
-            BlockOutcome(
-                block_id=order.block_id,
-                ending=report.ending.value,
-                attempts=tuple(record for record, _ in results),
-                event=event,
-            )
-        )
+        attempts = tuple(record for record, _ in results)
+        self.post(BlockOutcome(block_id=order.block_id, ending=report.ending.value, attempts=attempts, event=event))
 
     def _tidy(self, block: Block, *, over: bool) -> None:
         """What is safe in the ledger need not stay on the phone; a phone that is away keeps it for the next time."""

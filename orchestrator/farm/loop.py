@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from queue import Empty, SimpleQueue
 
 from android_runner.deadline import Clock, Deadline
 from orchestrator.digest import digest_of
-from orchestrator.errors import ExitCode
 from orchestrator.farm.incidents import Trouble, write_down
 from orchestrator.farm.kit import task_id
 from orchestrator.farm.lane import Lane
@@ -26,8 +25,11 @@ from orchestrator.farm.messages import (
     ServerSeen,
     Staged,
     TrialSeen,
+    TurnMissed,
+    TurnTaken,
 )
 from orchestrator.farm.protocol import (
+    BlockEnded,
     Command,
     EndTrial,
     Event,
@@ -44,7 +46,9 @@ from orchestrator.farm.protocol import (
     StopPhone,
     Tick,
 )
+from orchestrator.farm.sharing import Turn
 from orchestrator.farm.state import FarmState
+from orchestrator.farm.tally import Tally
 from orchestrator.farm.watcher import Watcher
 from orchestrator.farm.worktext import work_to_text
 from orchestrator.outcome import Failed, Measured, Skipped, SkipReason
@@ -58,24 +62,6 @@ JOIN_S = 30.0
 """How long the end of a run waits for its lanes, all of them together."""
 IDLE_S = 1.0
 """How long the loop waits for news before it says that there are none."""
-
-
-@dataclass(slots=True)
-class Tally:
-    """What the exit code is made of."""
-
-    bugs: list[BaseException] = field(default_factory=list)
-    incomplete: bool = False
-    interrupted: bool = False
-
-    def codes(self) -> list[ExitCode]:
-        """Every exit code that applies."""
-        flags = [
-            (bool(self.bugs), ExitCode.BUG),
-            (self.interrupted, ExitCode.INTERRUPTED),
-            (self.incomplete, ExitCode.INCOMPLETE),
-        ]
-        return [code for applies, code in flags if applies]
 
 
 class Farm:
@@ -96,6 +82,9 @@ class Farm:
         """What watches this host while the run lasts, and reports to `post`."""
         self.blames_hub: Callable[[str], bool] = lambda _phone: False
         """Whether a phone is gone now, and that is its hub's doing."""
+        self.turns: Mapping[str, Turn] = {}
+        """The claims on phones that other runs may want, too."""
+        self._waits: dict[str, RunBlock] = {}
         self._reports: SimpleQueue[Report | StopAsked | None] = SimpleQueue()
         self._blocks = 0
         self._begun_s = 0.0
@@ -167,6 +156,16 @@ class Farm:
         if at_s - self._ticked_s >= IDLE_S:
             self._ticked_s = at_s
             self._feed(Tick(at_s))
+            self._give_idle_phones(at_s)
+
+    def _give_idle_phones(self, at_s: float) -> None:
+        """Let others have the phones that this run has nothing for; who waits for its own turn is not silent."""
+        for phone in list(self._waits):
+            self._feed(Heard(phone, at_s))
+        for phone, turn in self.turns.items():
+            lane = self.state.lanes[phone]
+            if not lane.running and not lane.waiting and turn.idle():
+                turn.give(self.lanes[phone])
 
     def _take(self, report: Report | StopAsked) -> None:
         match report:
@@ -189,6 +188,8 @@ class Farm:
                 self._trouble(report)
             case BlockTidied(_, block_id):
                 self.ledger.block_tidied(block_id, self.clock.now())
+            case TurnTaken() | TurnMissed():
+                self._turn_ended(report)
             case PhoneTaken(phone, why):
                 self.watcher.phone_taken(phone, why)
                 self._feed(report)
@@ -208,6 +209,15 @@ class Farm:
                 self._feed(Heard(phone, self._at_s()))
             case HubLost(incident):
                 self._feed(SiblingsLost(incident.phones))
+
+    def _turn_ended(self, report: TurnTaken | TurnMissed) -> None:
+        """Another run's turn is over, or ours will not come."""
+        phone, command = report.phone, self._waits.pop(report.phone)
+        if isinstance(report, TurnMissed):
+            self._feed(BlockEnded(phone, (), command.works, at_s=self._at_s()))
+            return
+        self.epochs[phone] = self.ledger.next_epoch(phone, at_least=report.epoch + 1)
+        self._run_block(command)
 
     def _feed(self, event: Event) -> None:
         for command in self.state.handle(event):
@@ -241,8 +251,15 @@ class Farm:
                 self._done = True
 
     def _run_block(self, command: RunBlock) -> None:
-        self._blocks += 1
         phone = command.phone
+        turn = self.turns.get(phone)
+        if turn is not None and not turn.lasts():
+            self._waits[phone] = command
+            self.watcher.phone_shared(phone, turn.next_one())
+            lane = self.lanes[phone]
+            lane.between(lambda: self.post(turn.pass_on(lane, lane.over)))
+            return
+        self._blocks += 1
         epoch = self.epochs[phone]
         block_id = f"{self.run_id}-{digest_of([self.run_id, phone, epoch, self._blocks])[:10]}"
         tasks = {task_id(index, work): work for index, work in enumerate(command.works)}

@@ -107,8 +107,25 @@ class PutAside:
     lasts_s: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class TurnTaken:
+    """A phone that another run had is ours again; `epoch` is the last under which it was held."""
+
+    phone: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnMissed:
+    """The run was told to stop before its turn on a phone came."""
+
+    phone: str
+
+
 Report = (
-    BlockTidied
+    TurnTaken
+    | TurnMissed
+    | BlockTidied
     | RungTried
     | ServerSeen
     | PutAside

@@ -44,6 +44,10 @@ class Watcher(Protocol):
         """Somebody takes a phone out of the run; a trial on it is finished."""
         ...
 
+    def phone_shared(self, phone: str, other: str) -> None:
+        """Another run has its turn on a phone, or takes it now; `other` says whose."""
+        ...
+
     def phone_gone(self, phone: str, why: str) -> None:
         """A phone does not answer any more, or is left alone; it is back when it is given a block."""
         ...

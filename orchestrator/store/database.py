@@ -6,9 +6,10 @@ writers (a second process waits its turn instead of failing in the middle).
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,8 @@ class Database:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{path.parent}: can't be made ({error.strerror}); give --home DIR") from error
+        with suppress(OSError):  # SQLite itself would close it to the group that the home may belong to
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
         database = cls(path)
         try:
             if database._version() != SCHEMA_VERSION:

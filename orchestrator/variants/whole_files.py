@@ -16,10 +16,14 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that readers see the old one or the new one, never a part. Raises OSError."""
+    """Write a file so that readers see the old one or the new one, never a part. Raises OSError.
+
+    It is as open to others as its folder is: a home may belong to a group.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
     try:
+        os.fchmod(handle, 0o600 | path.parent.stat().st_mode & 0o666)
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
             stream.flush()
