@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import secrets
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from android_runner.capabilities import Capabilities
 from android_runner.facts import PhoneFacts
@@ -17,7 +16,7 @@ from orchestrator import __version__
 from orchestrator.app.amounts import seconds_of
 from orchestrator.app.batteries import keep_levels, lab_limits, note_batteries
 from orchestrator.app.binary import Tool
-from orchestrator.app.claims import claim, share
+from orchestrator.app.claims import Named, share
 from orchestrator.app.comparing import pairs_of
 from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.kept import Kept, kept_to_text
@@ -32,7 +31,7 @@ from orchestrator.app.wish import Wish
 from orchestrator.digest import digest_of
 from orchestrator.errors import Problem, UsageError
 from orchestrator.farm.kit import Materials
-from orchestrator.farm.lock import PhoneLock, user_name
+from orchestrator.farm.lock import user_name
 from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
 from orchestrator.lab import Lab
@@ -49,22 +48,6 @@ from orchestrator.variants.numerics_shelf import known_numerics
 from orchestrator.variants.recipe import InputSet, Variant
 from orchestrator.variants.shelf import Shelf
 from orchestrator.variants.tolerance import Numerics
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A run's name and the seed of its order; its phones are claimed."""
-
-    run_id: str
-    seed: int
-    claims: Mapping[str, PhoneLock] = field(default_factory=dict)
-
-
-def name_and_claim(wish: Wish, phones: Sequence[Phone], site: Site) -> Named:
-    """Name a run and claim its phones, before anything is put on them. Raises UsageError when one is busy."""
-    seed = wish.plan.seed if wish.plan.seed is not None else secrets.randbelow(2**31)
-    run_id = site.ledger.new_run_name(wish.name, site.clock.now(), seed)
-    return Named(run_id, seed, claim(phones, run_id, site))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

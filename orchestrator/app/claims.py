@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from orchestrator.app.kept import Kept
 from orchestrator.app.lab_file import read_lab
 from orchestrator.app.phones import Phone
 from orchestrator.app.site import Site
+from orchestrator.app.wish import Wish
 from orchestrator.errors import Problem, UsageError
 from orchestrator.farm.lock import Holder, PhoneLock
 from orchestrator.farm.loop import Farm
 from orchestrator.farm.sharing import Turn
 
 _SHARE = "or share by turns: longest_stretch_minutes in lab.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A run's name and the seed of its order; its phones are claimed."""
+
+    run_id: str
+    seed: int
+    claims: Mapping[str, PhoneLock] = field(default_factory=dict)
+
+
+def name_and_claim(wish: Wish, phones: Sequence[Phone], site: Site) -> Named:
+    """Name a run and claim its phones, before anything is put on them. Raises UsageError when one is busy."""
+    seed = wish.plan.seed if wish.plan.seed is not None else secrets.randbelow(2**31)
+    run_id = site.ledger.new_run_name(wish.name, site.clock.now(), seed)
+    return Named(run_id, seed, claim(phones, run_id, site))
 
 
 def claim(phones: Sequence[Phone], run_id: str, site: Site) -> dict[str, PhoneLock]:

@@ -11,7 +11,8 @@ from types import FrameType
 import typer
 
 from orchestrator.app.asking import able_phones
-from orchestrator.app.beginning import Ready, begin, name_and_claim, prepared
+from orchestrator.app.beginning import Ready, begin, prepared
+from orchestrator.app.claims import name_and_claim
 from orchestrator.app.comparing import Comparing
 from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.estimate import estimate
