@@ -23,6 +23,7 @@ from orchestrator.report.terminal import (
     VIRTUAL_NOTE,
     counts_words,
     footer_words,
+    hands_words,
     model_words,
     run_words,
     setting_name,
@@ -41,7 +42,7 @@ METHOD = (
 def render_markdown(summary: RunSummary, *, repeat_command: str = "") -> str:
     """The report as GitHub's Markdown. `repeat_command` is the command that asks the same again; "" when unknown."""
     lines = [f"# {escaped(summary.headline)}", "", paragraph(run_words(summary)), ""]
-    lines += [f"- {paragraph(words)}" for words in counts_words(summary)]
+    lines += [f"- {paragraph(words)}" for words in (*counts_words(summary), *hands_words(summary))]
     lines += ["", METHOD, ""]
     for model in summary.models:
         lines += _model(summary, model)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from orchestrator.errors import Problem, UsageError
 from orchestrator.report import source, stats
 from orchestrator.report.answer import rounds_of
+from orchestrator.report.hands import ShownIncident, incidents_of
 from orchestrator.report.source import Cell, Row, RunFrames, number, text, whole
 from orchestrator.report.summarize import summarize
 from orchestrator.report.summary import PhoneAnswer, RunSummary, SettingRow
@@ -82,11 +83,12 @@ class ShownRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowView:
-    """What is shown: rows with their attempts; `detail` when one row was asked for."""
+    """What is shown: rows with their attempts; `detail` when one row was asked for, else what happened meanwhile."""
 
     run: str
     detail: bool
     rows: tuple[ShownRow, ...]
+    incidents: tuple[ShownIncident, ...] = ()
 
 
 def parse_target(words: str) -> Target:
@@ -122,7 +124,10 @@ def show(frames: RunFrames, target: Target, read_evidence: ReadEvidence) -> Show
         own = attempts.get((place.cell.phone, place.cell.case), []) if target.phone else []
         read = read_evidence if target.row else _nothing
         rows.append(_shown(place, tuple(_attempt(row, read) for row in own)))
-    return ShowView(run=summary.head.run, detail=bool(target.row), rows=tuple(rows))
+    phones = {place.cell.phone for place in places} if target.phone else None
+    happened = () if target.row else incidents_of(source.records(frames.incidents))
+    beside = tuple(one for one in happened if phones is None or one.phone in phones)
+    return ShowView(run=summary.head.run, detail=bool(target.row), rows=tuple(rows), incidents=beside)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
+from orchestrator.report.hands import incident_lines
 from orchestrator.report.lines import Line, Span, joined, line, paragraph, rendered, shown
 from orchestrator.report.numbers import decimals_for, ms
 from orchestrator.report.show import ShownAttempt, ShownRow, ShowView
@@ -23,6 +24,7 @@ def render_show(view: ShowView, *, width: int = 80, colour: bool = False) -> str
         for row in rows:
             lines += _row(row, width)
             lines += _rounds(row, view.detail, width)
+    lines += incident_lines(view.incidents, width)
     if not view.detail and view.rows:
         label = view.rows[0].label
         lines += [(), line(Span(f"one row: orch show {view.run}/{label}/{view.rows[0].number}", "dim"))]

@@ -51,6 +51,11 @@ class RunFrames(Protocol):
         ...
 
     @property
+    def incidents(self) -> pd.DataFrame:
+        """phone, label, at, seen, rung, result, words, took_s; in their order."""
+        ...
+
+    @property
     def dropped(self) -> pd.DataFrame:
         """model, phone, row, reason."""
         ...

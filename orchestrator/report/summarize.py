@@ -10,6 +10,7 @@ from orchestrator.plan.case import Purpose
 from orchestrator.report import source
 from orchestrator.report.answer import PhoneSource, out_of_tolerance, phone_answer, twin_difference
 from orchestrator.report.checks import CaseCheck, checks_of
+from orchestrator.report.hands import incidents_of, needs_hands
 from orchestrator.report.lines import as_listed
 from orchestrator.report.nnapi_reading import NnapiRows
 from orchestrator.report.sentence import headline, model_sentence
@@ -52,6 +53,7 @@ def summarize(frames: RunFrames) -> RunSummary:
         head=_head(runs, attempts, variants),
         counts=count_trials(trials),
         models=models,
+        hands=needs_hands(incidents_of(source.records(frames.incidents))),
     )
 
 

@@ -200,3 +200,5 @@ class RunSummary:
     head: RunHead
     counts: tuple[Counts, ...]
     models: tuple[ModelSummary, ...]
+    hands: tuple[str, ...] = ()
+    """What needs a person's hands, a sentence each."""

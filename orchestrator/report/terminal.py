@@ -73,6 +73,11 @@ def counts_words(summary: RunSummary) -> list[str]:
     return result
 
 
+def hands_words(summary: RunSummary) -> list[str]:
+    """`needs hands: B3: no answer, quarantine: …`, one a phone, hub or server."""
+    return [f"needs hands: {words}" for words in summary.hands]
+
+
 def model_words(summary: RunSummary, model: ModelSummary) -> str:
     """`ORT 1.23.2 · converter 1.31.1 · stock phones · default = .onnx, cpu, no options`."""
     head = summary.head
@@ -89,7 +94,7 @@ def model_words(summary: RunSummary, model: ModelSummary) -> str:
 
 def _head(summary: RunSummary, width: int) -> list[Line]:
     lines = paragraph(run_words(summary), width, hang=4)
-    for words in counts_words(summary):
+    for words in (*counts_words(summary), *hands_words(summary)):
         lines += paragraph(words, width, hang=4)
     return lines
 

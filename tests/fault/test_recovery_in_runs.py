@@ -100,7 +100,9 @@ def test_a_phone_that_hangs_is_put_aside_with_evidence(farm: Farm) -> None:
     (farm.home / "lab.toml").write_text(QUICK)
     farm.begin()
     farm.faults(FaultPlan(hang=True))
-    assert "is lost: no answer" in farm.end(3)
+    said = farm.end(3)
+    assert "is lost: no answer" in said
+    assert f"needs hands: {PHONE}: no answer, quarantine: hold its power button" in " ".join(said.split())
     counts = farm.counts()
     assert counts.open == 0
     assert counts.skipped > 0
@@ -108,6 +110,8 @@ def test_a_phone_that_hangs_is_put_aside_with_evidence(farm: Farm) -> None:
     assert tried == [
         (PHONE, "wait", "in vain"), (PHONE, "reconnect", "in vain"), (PHONE, "quarantine", "ended"),
     ]  # fmt: skip
+    shown = farm.orch("show", "@last")[1]
+    assert "no answer; reconnect: in vain" in " ".join(shown.split())
     aside = farm.registered().quarantine
     assert aside is not None
     assert aside.reason.startswith("no answer")

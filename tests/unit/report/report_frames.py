@@ -27,6 +27,7 @@ class Frames:
     partitions: pd.DataFrame = field(default_factory=pd.DataFrame)
     checks: pd.DataFrame = field(default_factory=pd.DataFrame)
     cold_starts: pd.DataFrame = field(default_factory=pd.DataFrame)
+    incidents: pd.DataFrame = field(default_factory=pd.DataFrame)
     operators: pd.DataFrame = field(default_factory=pd.DataFrame)
     nodes: pd.DataFrame = field(default_factory=pd.DataFrame)
 
