@@ -84,7 +84,7 @@ def started(mnist: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[B
     plan = folder / "one.toml"
     plan.write_text('rounds = 1\niterations = 2\n[[matrix]]\nrecipe = ["all"]\n')
     tool = sleeping_perf_test(folder, 0.02)
-    words = ("run", mnist, plan, "--device", "virtual:pixel-6-rooted", "--perf-test", tool, "--prepare")
+    words = ("run", mnist, plan, "--device", "virtual:pixel-6-rooted", "--perf-test", tool, "--new", "--prepare")
     yield Bench(ForkedOrch(orch.home), orch.home / "virtual" / "phones" / PHONE / "root", words)
     orch.end()
 
@@ -193,8 +193,8 @@ def test_the_labs_file_prepares_a_phone_for_every_run(bench: Bench) -> None:
     file.write_text(f'[prepare]\ndoze = true\nscreen = true\n[phones."{PHONE}"]\nprepare.screen = false\n')
     unasked = bench.run[:-1]
     try:
-        _, planned = bench.orch("plan", *unasked[1:])
-        _, without = bench.orch("plan", *unasked[1:], "--no-prepare")
+        _, planned = bench.orch("run", *unasked[1:], "--dry-run")
+        _, without = bench.orch("run", *unasked[1:], "--dry-run", "--no-prepare")
         code, said = bench.orch(*unasked)
     finally:
         file.unlink()

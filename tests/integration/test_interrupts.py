@@ -43,7 +43,7 @@ def test_ctrl_c_at_random_moments(orch: Orch, mnist: Path, tmp_path: Path) -> No
     tool = sleeping_perf_test(tmp_path, 0.3)
     words = (
         "run", mnist, cpu_plan(tmp_path), "--device", "virtual:pixel-8x2", "--perf-test", tool,
-        "--rounds", "20", "--iterations", "3", "--virtual-slots", "2",
+        "--rounds", "20", "--iterations", "3", "--virtual-slots", "2", "--new",
     )  # fmt: skip
     for turn in range(20):
         code, said = _interrupted(orch, words, rng) if turn % 4 else _interrupted_afresh(orch, words, rng)
