@@ -132,7 +132,7 @@ def read_guarded(home: Path, names: Iterable[str]) -> None:
 
 
 FEW = settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
