@@ -55,6 +55,8 @@ _UNTIL_RELEASED = (Seen.UPDATED,)
 
 QUARANTINE_S = 1800.0
 """Half an hour, as tradefed looks again (`device-recovery-interval`)."""
+FAILED_OFTEN_S = 86_400.0
+"""A day for a phone that failed again and again in a run, or that could not prove itself."""
 
 
 def next_rung(seen: Seen, tried: Collection[Rung], allowed: Allowed, means: Means) -> Rung:

@@ -32,6 +32,7 @@ from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, Materials
 from orchestrator.farm.lane import Lane
 from orchestrator.farm.loop import Farm
 from orchestrator.farm.messages import HubLost, ServerSeen
+from orchestrator.farm.probation import Probation
 from orchestrator.farm.state import FarmState
 from orchestrator.farm.taken import TakenWatch
 from orchestrator.farm.tally import Tally
@@ -168,6 +169,9 @@ def farm_for(
         ],
     )
     farm = Farm(run_id, state, site.ledger, site.watcher, site.clock)
+    known, now = site.ledger.phones.all(), site.clock.now()
+    proving = [phone for phone in kits if phone in known and known[phone].on_probation(now)]
+    farm.probation = Probation(rules.canary, proving)
     evidence = EvidenceStore(site.home.root)
     scratch = make_scratch(site.home)
     for phone, _ in phones:

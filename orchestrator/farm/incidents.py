@@ -51,4 +51,4 @@ def write_down(report: Trouble, run_id: str, ledger: Ledger, now: datetime) -> s
             ledger.phones.quarantine(
                 phone, Quarantine(reason=reason, since=now, by=run_id, evidence=evidence, expires=expires)
             )
-            return ""
+            return f"{phone} is in quarantine: {reason}"

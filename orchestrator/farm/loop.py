@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from datetime import timedelta
 from queue import Empty, SimpleQueue
 
 from android_runner.deadline import Clock, Deadline
+from android_runner.recovery.ladder import FAILED_OFTEN_S
 from orchestrator.digest import digest_of
 from orchestrator.farm.incidents import Trouble, write_down
 from orchestrator.farm.kit import task_id
@@ -28,6 +28,7 @@ from orchestrator.farm.messages import (
     TurnMissed,
     TurnTaken,
 )
+from orchestrator.farm.probation import Probation
 from orchestrator.farm.protocol import (
     BlockEnded,
     Command,
@@ -54,10 +55,7 @@ from orchestrator.farm.worktext import work_to_text
 from orchestrator.outcome import Failed, Measured, Skipped, SkipReason
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import BlockRecord
-from orchestrator.store.registered import Quarantine
 
-QUARANTINE = timedelta(days=1)
-"""How long a phone is left alone that failed again and again in a run."""
 JOIN_S = 30.0
 """How long the end of a run waits for its lanes, all of them together."""
 IDLE_S = 1.0
@@ -76,6 +74,7 @@ class Farm:
         self.lanes: dict[str, Lane] = {}
         self.epochs: dict[str, int] = {}
         self.boot_ids: dict[str, str] = {}
+        self.probation = Probation()
         self.tally = Tally()
         self.left = False
         self.watches: Sequence[AbstractContextManager[object]] = ()
@@ -220,7 +219,12 @@ class Farm:
         self._run_block(command)
 
     def _feed(self, event: Event) -> None:
-        for command in self.state.handle(event):
+        judged = self.probation.see(event)
+        if judged.released:
+            self.ledger.phones.release(judged.released, self.run_id, "it measured on probation")
+        if judged.failed:
+            self._trouble(PutAside(judged.failed, judged.why, "", FAILED_OFTEN_S))
+        for command in (*judged.proof, *(one for passed in judged.events for one in self.state.handle(passed))):
             self._carry_out(command)
 
     # --- commands out -------------------------------------------------------------------------------------------
@@ -246,7 +250,7 @@ class Farm:
             case GiveUp(phone, why, quarantine):
                 self.watcher.phone_gone(phone, why)
                 if quarantine and not self.blames_hub(phone):
-                    self._quarantine(phone, why)
+                    self._trouble(PutAside(phone, why, "", FAILED_OFTEN_S))
             case Finish():
                 self._done = True
 
@@ -284,11 +288,6 @@ class Farm:
                 pause_s=command.pause_s,
             )
         )
-
-    def _quarantine(self, phone: str, why: str) -> None:
-        now = self.clock.now()
-        record = Quarantine(reason=why, since=now, by=self.run_id, expires=now + QUARANTINE)
-        self.ledger.phones.quarantine(phone, record)
 
     def _count(self, outcome: Measured | Failed | Skipped) -> None:
         match outcome:

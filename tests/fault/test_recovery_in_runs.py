@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -96,7 +97,7 @@ def test_an_adb_server_that_is_killed_in_a_run_is_started_again_and_nothing_is_l
     ]
 
 
-def test_a_phone_that_hangs_is_put_aside_with_evidence(farm: Farm) -> None:
+def test_a_phone_that_hangs_is_put_aside_with_evidence_and_proves_itself_before_it_is_used_again(farm: Farm) -> None:
     (farm.home / "lab.toml").write_text(QUICK)
     farm.begin()
     farm.faults(FaultPlan(hang=True))
@@ -118,6 +119,18 @@ def test_a_phone_that_hangs_is_put_aside_with_evidence(farm: Farm) -> None:
     assert "reconnect: in vain" in aside.evidence
     assert aside.expires is not None
     assert timedelta(minutes=29) < aside.expires - aside.since < timedelta(minutes=31)
+    farm.faults()
+    with closing(farm.ledger()) as ledger:
+        ledger.phones.quarantine(PHONE, replace(aside, expires=aside.since))
+    farm.orch.start("resume", "@last")
+    farm.end(0)
+    assert farm.registered().quarantine is None
+    assert farm.counts().measured == farm.counts().planned
+    with closing(farm.ledger()) as ledger:
+        assert [one.kind for one in ledger.phones.history(PHONE)][-2:] == ["quarantine", "release"]
+        attempts = ledger.attempts(ledger.find_run("@last"))
+    by_block = {one.block_id: [each.purpose for each in attempts if each.block_id == one.block_id] for one in attempts}
+    assert ["canary"] in by_block.values()
 
 
 def test_a_phone_whose_cable_is_out_is_left_to_a_person_and_needs_no_release(farm: Farm) -> None:
