@@ -100,7 +100,7 @@ class Soak:
 
     def _words(self) -> list[str]:
         return [
-            "run", str(self._plan), "--device", f"virtual:{PROFILE}x{self.size.phones}", "--perf-test",
+            "run", str(self._plan), "--new", "--device", f"virtual:{PROFILE}x{self.size.phones}", "--perf-test",
             str(self._tool), "--virtual-slots", str(self.size.phones),
         ]  # fmt: skip
 
