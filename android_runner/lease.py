@@ -13,6 +13,8 @@ from android_runner.facts import cleaned
 LEASE = ORCH_DIR / "lease"
 HIGHEST_EPOCH = 999_999_999
 """Nine digits fit the 32-bit arithmetic of Android's shell."""
+COUNTED_EPOCHS = HIGHEST_EPOCH // 2
+"""Nobody has counted so far: a lease above it was not written by a run, and is not counted on from."""
 _HELD = 96
 
 
@@ -25,6 +27,15 @@ def lease_command(epoch: int) -> str:
         f'if [ "$h" != {epoch} ]; then mkdir -p {folder} && echo {epoch} >{lease}.$$ && mv -f {lease}.$$ {lease} '
         f'|| exit 1; fi; read -r h <{lease} && echo "$h"'
     )
+
+
+def epoch_above(there: int) -> int:
+    """The least epoch for the next run on a phone whose lease reads `there`.
+
+    Above what runs can have counted to it is 1, so that one wrong number on a phone does not use all epochs up: the
+    lease is then refused as another's (`take_lease`) until it is gone.
+    """
+    return there + 1 if 0 <= there < COUNTED_EPOCHS else 1
 
 
 def take_lease(device: Device, epoch: int, *, deadline: Deadline) -> None:

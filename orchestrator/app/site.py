@@ -12,7 +12,7 @@ from android_runner.capabilities import Capabilities, CommandDialect
 from android_runner.deadline import Clock, Deadline, SystemClock
 from android_runner.errors import RunnerError
 from android_runner.facts import PhoneFacts
-from android_runner.lease import held_epoch
+from android_runner.lease import epoch_above, held_epoch
 from android_runner.phone.listing import script_digest, script_source
 from android_runner.staging import StageFile, StageUnit
 from orchestrator.app.binary import Tool, dialect_of, given_tool, stand_in
@@ -201,7 +201,7 @@ def _epoch(phone: Phone, ledger: Ledger) -> int:
         there = held_epoch(phone.source(), deadline=Deadline.after(20.0))
     except RunnerError:
         there = 0
-    return ledger.next_epoch(phone.identity, at_least=there + 1)
+    return ledger.next_epoch(phone.identity, at_least=epoch_above(there))
 
 
 def carry_on(farm: Farm, site: Site) -> Tally:

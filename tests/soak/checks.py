@@ -35,7 +35,8 @@ FIGURES = frozenset(AROUND) | {
     "gate_outcome",
     "gate_cause",
 }
-"""What was read off the phone around an attempt and may have no unit, and what is judged of that alone."""
+"""What was read off the phone around an attempt and may have no unit (some faults change a
+fingerprint for a while, which the row then tells), and what is judged of that alone."""
 OVERLAP_S = 0.05
 MAY_FAIL = frozenset({"lab", "us", "runtime"})
 """Who may be to blame in a story of bad phones and links; models and plans are the same as without faults."""
