@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from android_runner.capabilities import Capabilities
 from android_runner.facts import PhoneFacts
-from android_runner.ort import ExecutionProvider, OrtVersion
+from android_runner.ort import OrtVersion
 from android_runner.phone.listing import script_digest
 from android_runner.preparing.steps import StepName
 from android_runner.settings import SessionSettings
@@ -26,6 +26,7 @@ from orchestrator.app.phones import Phone
 from orchestrator.app.prepare import ANY_API, OnPhone, Workshop, expand_all, prepare
 from orchestrator.app.site import Site, farm_for, script_unit
 from orchestrator.app.unfinished import refuse_unfinished
+from orchestrator.app.variant_rows import described, variant_record
 from orchestrator.app.verifying import Checks, checks_for
 from orchestrator.app.wish import Wish
 from orchestrator.digest import digest_of
@@ -39,15 +40,12 @@ from orchestrator.plan.case import Case
 from orchestrator.plan.matrix import merge_by_phone
 from orchestrator.plan.order import trials_of
 from orchestrator.plan.pools import among, spares
-from orchestrator.store.evidence import EvidenceStore
-from orchestrator.store.records import PhoneRecord, RunContents, RunRecord, VariantRecord
+from orchestrator.store.records import PhoneRecord, RunContents, RunRecord
 from orchestrator.variants.canary import NAME
-from orchestrator.variants.claim_shelf import claim_graphs
 from orchestrator.variants.crew import Ahead
 from orchestrator.variants.numerics_shelf import known_numerics
 from orchestrator.variants.recipe import InputSet, Variant
 from orchestrator.variants.shelf import Shelf
-from orchestrator.variants.tolerance import Numerics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,16 +79,24 @@ def prepared(
 def begin(ready: Ready, site: Site) -> Farm:
     """Write the whole plan down, and set the farm up. Raises UsageError when nothing is left to measure."""
     run_id = ready.named.run_id
-    contents, kept, checks = _contents(ready, site)
+    contents, kept, checks = contents_for(ready, site)
     if not ready.anew:
         refuse_unfinished(contents.run, kept, site.ledger, site.home)
     site.ledger.add_run(contents)
     phones = [phone for phone, _ in ready.phones]
     note_batteries(phones, run_id, site.ledger, site.clock.now())
     keep_levels(phones, read_lab(site.home), site.say)
+    materials = materials_for(ready, contents, checks)
+    farm = farm_for(contents, kept, materials, ready.phones, site)
+    share(farm, ready.named.claims, kept, site)
+    return farm
+
+
+def materials_for(ready: Ready, contents: RunContents, checks: Checks) -> Materials:
+    """What the cases of these contents refer to."""
     canary = ready.workshop.canary
-    materials = Materials(
-        run_id=run_id,
+    return Materials(
+        run_id=ready.named.run_id,
         cases={case.case_id: case for case in contents.cases},
         variants=_built(ready.workshop) | ({canary[0].variant_id: canary[0]} if canary else {}),
         inputs={inputs.digest: inputs for inputs in _inputs(ready.workshop)},
@@ -100,9 +106,6 @@ def begin(ready: Ready, site: Site) -> Farm:
         trial_s=ready.wish.length().max_s,
         checks=checks.built,
     )
-    farm = farm_for(contents, kept, materials, ready.phones, site)
-    share(farm, ready.named.claims, kept, site)
-    return farm
 
 
 def _inputs(workshop: Workshop) -> list[InputSet]:
@@ -130,7 +133,8 @@ def _built(workshop: Workshop) -> dict[str, Variant]:
     return {one.variant_id: one for one in workshop.variants.values() if isinstance(one, Variant)}
 
 
-def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
+def contents_for(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
+    """All that is asked of these phones. Raises UsageError when nothing is left to measure."""
     plan, run_id, seed = ready.wish.plan, ready.named.run_id, ready.named.seed
     pools = among(ready.pools, [phone.identity for phone, _ in ready.phones])
     on_phones = [
@@ -171,7 +175,7 @@ def _contents(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
     )
     series = ready.wish.series
     built = _built(ready.workshop)
-    graphs = _claim_graphs(cases, built, site.home, [path for path, _ in libraries])
+    graphs = described(cases, built, site.home, [path for path, _ in libraries])
     known = known_numerics(pairs_of(built.values(), ready.workshop), Shelf(site.home.shelf))
     checks = checks_for(cases, ready.workshop, site.home, libraries) if plan.verify else Checks()
     contents = RunContents(
@@ -252,38 +256,3 @@ def _run_record(ready: Ready, run_id: str, kept: Kept, site: Site) -> RunRecord:
 def _phone_record(phone: Phone) -> PhoneRecord:
     assert phone.facts is not None
     return PhoneRecord(phone=phone.facts.identity, label=phone.label, serial=str(phone.seen.serial), facts=phone.facts)
-
-
-def _claim_graphs(
-    cases: Sequence[Case], built: Mapping[str, Variant], home: Home, operators: Sequence[str]
-) -> dict[str, str]:
-    """Evidence by variant id: what NNAPI's claim rules need to know of the variants, where a case asks for NNAPI.
-
-    A variant that can't be described has none; that costs its prediction, not its measurement.
-    """
-    if not any(case.settings.provider is ExecutionProvider.NNAPI for case in cases):
-        return {}
-    evidence = EvidenceStore(home.root)
-    found = claim_graphs(list(built.values()), Shelf(home.shelf), operators)
-    return {one: evidence.keep_bytes(text.encode()) for one, text in found.items() if isinstance(text, str)}
-
-
-def variant_record(variant: Variant, claim_graph: str = "", numerics: Numerics | None = None) -> VariantRecord:
-    """A variant as the ledger keeps it; `claim_graph` is evidence, `numerics` what is known before the run."""
-    return VariantRecord(
-        variant_id=variant.variant_id,
-        model_name=variant.model.name,
-        model_digest=variant.model.digest,
-        recipe=variant.recipe.name,
-        format=variant.recipe.format.value,
-        converter_version=variant.converter_version,
-        graph_digest=variant.graph_digest,
-        sha256=variant.sha256,
-        size_bytes=variant.size_bytes,
-        ort_format=variant.ort_format,
-        build_s=variant.build_s,
-        nodes_before=variant.operators_before,
-        nodes_after=variant.operators_after,
-        claim_graph=claim_graph,
-        numerics=numerics,
-    )

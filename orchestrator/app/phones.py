@@ -87,11 +87,12 @@ def look(server: AdbServer) -> list[Phone]:
     """Every phone that a server lists, asked in parallel, by identity; one on USB and network counts once."""
     seen = attached(server, Deadline.after(PROBE_DEADLINE_S))
     with ThreadPoolExecutor(max_workers=16) as pool:
-        phones = list(pool.map(lambda one: _ask(server, one), seen))
+        phones = list(pool.map(lambda one: ask(server, one), seen))
     return one_each(phones)
 
 
-def _ask(server: AdbServer, seen: SeenPhone) -> Phone:
+def ask(server: AdbServer, seen: SeenPhone) -> Phone:
+    """A phone that a server lists, asked what it is."""
     if not seen.usable:
         return Phone(seen, server, None, None, seen.mend)
     try:

@@ -18,6 +18,7 @@ from orchestrator.app.site import Site
 from orchestrator.app.undo_lists import UndoLists
 from orchestrator.errors import ExitCode
 from orchestrator.farm.kit import LaneKit
+from orchestrator.farm.lane import Lane
 from orchestrator.farm.lock import PhoneLock
 from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
@@ -88,7 +89,7 @@ def preparing(farm: Farm, wanted: Callable[[str], Sequence[StepName]], site: Sit
     try:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             for came in pool.map(lambda kit: _prepare(kit, wanted(kit.phone), lists, farm.run_id, site.clock), kits):
-                _tell(came, site, farm)
+                _tell(came, site, farm.run_id, farm.lanes[came.phone])
         yield
     finally:
         _end(farm, lists, site)
@@ -123,15 +124,21 @@ def _prepare(kit: LaneKit, wanted: Sequence[StepName], lists: UndoLists, run_id:
     return _Came(phone=kit.phone, before=before, prepared=prepared, changed=changed, problem=problem)
 
 
-def _tell(came: _Came, site: Site, farm: Farm) -> None:
+def prepare_one(lane: Lane, wanted: Sequence[StepName], run_id: str, site: Site) -> None:
+    """Prepare a phone that joins a run. Raises StoreError as `preparing` does, which also puts it back at the end."""
+    lists = UndoLists(site.home)
+    if wanted or lists.of(lane.kit.phone) is not None:
+        _tell(_prepare(lane.kit, wanted, lists, run_id, site.clock), site, run_id, lane)
+
+
+def _tell(came: _Came, site: Site, run_id: str, lane: Lane) -> None:
     """Write down and say what came of a preparation, and let the lane know."""
-    lane = farm.lanes[came.phone]
     profile = came.prepared.task_profile if came.prepared is not None else ""
     lane.kit = replace(lane.kit, tuned=came.changed, task_profile=profile)
     reports = came.prepared.reports if came.prepared is not None else ()
     steps = [asdict(one) for one in reports]
     record = {"tuned": came.changed, "problem": came.problem, "steps": steps}
-    site.ledger.set_prepared(farm.run_id, came.phone, record)
+    site.ledger.set_prepared(run_id, came.phone, record)
     if came.before is not None:
         _say_all(came.before, site.say)
     if came.problem:

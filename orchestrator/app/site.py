@@ -172,13 +172,10 @@ def farm_for(
     known, now = site.ledger.phones.all(), site.clock.now()
     proving = [phone for phone in kits if phone in known and known[phone].on_probation(now)]
     farm.probation = Probation(rules.canary, proving)
-    evidence = EvidenceStore(site.home.root)
     scratch = make_scratch(site.home)
     for phone, _ in phones:
-        lane = Lane(kits[phone.identity], evidence, scratch, farm.post, site.clock)
-        for block_id in site.ledger.untidy_blocks(phone=phone.identity):
-            lane.tidy(block_id)
-        farm.add_lane(lane, epoch=_epoch(phone, site.ledger), boot_id=_boot_id(phone))
+        lane = lane_for(kits[phone.identity], farm, scratch, site)
+        farm.add_lane(lane, epoch=epoch_of(phone, site.ledger), boot_id=boot_id_of(phone))
     site.keeping.watch([one for one, _ in phones], lambda event: farm.post(ServerSeen(event)))
     hubs = site.hubs.watches([one for one, _ in phones], lambda lost: farm.post(HubLost(lost)), site.clock)
     farm.blames_hub = lambda phone: any(watch.blames_hub(phone) for watch in hubs)
@@ -186,16 +183,25 @@ def farm_for(
     return farm
 
 
+def lane_for(kit: LaneKit, farm: Farm, scratch: Path, site: Site) -> Lane:
+    """A phone's lane of a farm, which first tidies up what dead runs left there."""
+    lane = Lane(kit, EvidenceStore(site.home.root), scratch, farm.post, site.clock)
+    for block_id in site.ledger.untidy_blocks(phone=kit.phone):
+        lane.tidy(block_id)
+    return lane
+
+
 def open_ids(ledger: Ledger, run_id: str) -> set[str]:
     """Trials of a run that have no row yet."""
     return {row.trial_id for row in ledger.trials(run_id) if row.state == "planned"}
 
 
-def _boot_id(phone: Phone) -> str:
+def boot_id_of(phone: Phone) -> str:
+    """Which boot of a phone was seen; empty where that is not known."""
     return (phone.vitals.boot_id if phone.vitals is not None else None) or ""
 
 
-def _epoch(phone: Phone, ledger: Ledger) -> int:
+def epoch_of(phone: Phone, ledger: Ledger) -> int:
     """The next epoch: above every one of ours, and above what another home's run left on the phone."""
     try:
         there = held_epoch(phone.source(), deadline=Deadline.after(20.0))

@@ -184,6 +184,17 @@ class SoFar:
                 place = (phone, self._models[trial.case_id])
                 self._figures.setdefault(place, _Figures(0)).first_round_open += change
 
+    def joined(self, contents: RunContents) -> None:
+        """A phone came while the run lasts; these contents are its own."""
+        self._rows |= {case.case_id: case.row for case in contents.cases}
+        self._models |= {case.case_id: case.model_name for case in contents.cases}
+        self._twins |= {case.case_id for case in contents.cases if case.twin_of}
+        self._variants |= {case.case_id: case.variant_id for case in contents.cases}
+        for one in contents.phones:
+            self._lanes[one.phone] = _Lane(_name(one), len(contents.trials), open=len(contents.trials))
+        first = Counter(self._place(trial) for trial in contents.trials if self._is_first(trial))
+        self._figures |= {place: _Figures(count) for place, count in first.items()}
+
     def phone_gone(self, phone: str, why: str) -> None:
         """A phone is given up."""
         self._lanes[phone].gone = why or "lost"

@@ -16,6 +16,7 @@ from orchestrator.app.claims import name_and_claim
 from orchestrator.app.comparing import Comparing
 from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.estimate import estimate
+from orchestrator.app.hot_plug import HotPlug
 from orchestrator.app.hubs import hubs_for
 from orchestrator.app.keeping import Keeping
 from orchestrator.app.kept import kept_from_text
@@ -59,6 +60,7 @@ def go(  # noqa: PLR0913 - the options of one command
     all_tables: bool,
     command: str,
     anew: bool,
+    hot_plug: bool,
 ) -> int:
     """Begin a run and follow it to its answer; the exit code."""
     with Ahead() as ahead:
@@ -106,6 +108,8 @@ def go(  # noqa: PLR0913 - the options of one command
         )
         farm = begin(ready, site)
         farm.tally.incomplete |= bool(missing)
+        if hot_plug:
+            farm.watches = [*farm.watches, HotPlug(ready, farm, site)]
         drive(home, farm.run_id)
         libraries = [path for path, _ in custom_ops(wish.plan.custom_ops).host]
         return _follow(farm, site, progress, libraries, strict=strict, all_tables=all_tables)

@@ -98,6 +98,13 @@ class Progress:
         """Another run has its turn on a phone."""
         self._say(f"{shown(phone)}: it is the turn of {shown(other) or 'another run'}, ours comes after it")
 
+    def phone_joined(self, contents: RunContents) -> None:
+        """A phone came while the run lasts."""
+        self._so_far.joined(contents)
+        for one in contents.phones:
+            self._say(f"{shown(one.label)} joins: {plural(len(contents.trials), 'trial')}")
+        self._changed()
+
     def phone_gone(self, phone: str, why: str) -> None:
         """A phone is given up."""
         self._so_far.phone_gone(phone, why)

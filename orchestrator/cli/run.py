@@ -29,6 +29,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of one command
     verify_staged: Annotated[bool, typer.Option("--verify-staged", help="Hash what lies on the phones again.")] = False,
     strict: Strict = False,
     new: Annotated[bool, typer.Option("--new", help="Begin anew, though this plan's last run is unfinished.")] = False,
+    hot_plug: Annotated[bool, typer.Option("--hot-plug", help="Phones that come while the run lasts join it.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run; touch no phone (orch plan).")] = False,
 ) -> int:
     """Measure models on phones: plan, stage, run, report."""
@@ -41,6 +42,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of one command
     return go(
         wish, home_at(place.home), adb_port=place.adb_port, slots=place.slots, yes=yes, verify_staged=verify_staged,
         strict=strict, all_tables=all_tables, command=command, anew=new,
+        hot_plug=hot_plug,
     )  # fmt: skip
 
 

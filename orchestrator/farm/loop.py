@@ -11,6 +11,7 @@ from android_runner.deadline import Clock, Deadline
 from android_runner.recovery.ladder import FAILED_OFTEN_S
 from orchestrator.digest import digest_of
 from orchestrator.farm.incidents import Trouble, write_down
+from orchestrator.farm.joining import Joined
 from orchestrator.farm.kit import task_id
 from orchestrator.farm.lane import Lane
 from orchestrator.farm.messages import (
@@ -39,6 +40,7 @@ from orchestrator.farm.protocol import (
     GiveUp,
     Heard,
     MoveTrial,
+    PhoneAdded,
     PhoneGone,
     PhoneTaken,
     RunBlock,
@@ -52,7 +54,6 @@ from orchestrator.farm.state import FarmState
 from orchestrator.farm.tally import Tally
 from orchestrator.farm.watcher import Watcher
 from orchestrator.farm.worktext import work_to_text
-from orchestrator.outcome import Failed, Measured, Skipped, SkipReason
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import BlockRecord
 
@@ -84,7 +85,7 @@ class Farm:
         self.turns: Mapping[str, Turn] = {}
         """The claims on phones that other runs may want, too."""
         self._waits: dict[str, RunBlock] = {}
-        self._reports: SimpleQueue[Report | StopAsked | None] = SimpleQueue()
+        self._reports: SimpleQueue[Report | Joined | StopAsked | None] = SimpleQueue()
         self._blocks = 0
         self._begun_s = 0.0
         self._ticked_s = 0.0
@@ -96,7 +97,7 @@ class Farm:
         self.epochs[lane.kit.phone] = epoch
         self.boot_ids[lane.kit.phone] = boot_id
 
-    def post(self, report: Report) -> None:
+    def post(self, report: Report | Joined) -> None:
         """Hand a report in; safe from any thread."""
         self._reports.put(report)
 
@@ -117,15 +118,16 @@ class Farm:
         self.watcher.begun([trial for lane in self.state.lanes.values() for trial in lane.waiting])
         for lane in self.lanes.values():
             lane.start()
-        if not self.lanes:
-            self._done = True
+        self._done = not self.lanes
         while not self._done and not self.left:
             try:
                 report = self._reports.get(timeout=IDLE_S)
             except Empty:
                 self.watcher.idle()
                 report = None
-            if report is not None:
+            if isinstance(report, Joined):
+                self._join(report)
+            elif report is not None:
                 self._take(report)
             self._tick()
         for lane in self.lanes.values():
@@ -218,6 +220,14 @@ class Farm:
         self.epochs[phone] = self.ledger.next_epoch(phone, at_least=report.epoch + 1)
         self._run_block(command)
 
+    def _join(self, new: Joined) -> None:
+        """Everything that is asked of a new phone is in the ledger before it is told anything."""
+        self.ledger.join_run(self.run_id, new.contents, self.clock.now())
+        self.watcher.phone_joined(new.contents)
+        self.add_lane(new.lane, epoch=new.epoch, boot_id=new.boot_id)
+        self._feed(PhoneAdded(new.lane.kit.phone, new.planned))
+        new.lane.start()
+
     def _feed(self, event: Event) -> None:
         judged = self.probation.see(event)
         if judged.released:
@@ -234,7 +244,7 @@ class Farm:
             case RunBlock():
                 self._run_block(command)
             case EndTrial(trial, outcome):
-                self._count(outcome)
+                self.tally.count(outcome)
                 self.ledger.end_trial(trial.trial_id, outcome)
                 self.watcher.trial_ended(command)
             case FixIterations(phone, case_id, iterations):
@@ -288,12 +298,3 @@ class Farm:
                 pause_s=command.pause_s,
             )
         )
-
-    def _count(self, outcome: Measured | Failed | Skipped) -> None:
-        match outcome:
-            case Skipped(reason=reason):
-                self.tally.incomplete |= reason is not SkipReason.RESOLVED_EARLY
-            case Failed(blame=blame):
-                self.tally.incomplete |= blame.value in ("lab", "us")
-            case Measured():
-                pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from orchestrator.errors import ExitCode
+from orchestrator.outcome import Failed, Measured, Skipped, SkipReason
 
 
 @dataclass(slots=True)
@@ -23,3 +24,13 @@ class Tally:
             (self.incomplete, ExitCode.INCOMPLETE),
         ]
         return [code for applies, code in flags if applies]
+
+    def count(self, outcome: Measured | Failed | Skipped) -> None:
+        """Take a trial's end in."""
+        match outcome:
+            case Skipped(reason=reason):
+                self.incomplete |= reason is not SkipReason.RESOLVED_EARLY
+            case Failed(blame=blame):
+                self.incomplete |= blame.value in ("lab", "us")
+            case Measured():
+                pass

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from orchestrator.farm.messages import BlockOutcome
 from orchestrator.farm.protocol import EndTrial, Planned, Work
+from orchestrator.store.records import RunContents
 
 
 class Watcher(Protocol):
@@ -46,6 +47,10 @@ class Watcher(Protocol):
 
     def phone_shared(self, phone: str, other: str) -> None:
         """Another run has its turn on a phone, or takes it now; `other` says whose."""
+        ...
+
+    def phone_joined(self, contents: RunContents) -> None:
+        """A phone came while the run lasts; these contents are its own."""
         ...
 
     def phone_gone(self, phone: str, why: str) -> None:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from android_runner.block import BlockEnding
 from orchestrator.outcome import Outcome
-from orchestrator.store import run_rows, trial_rows
+from orchestrator.store import joined_rows, run_rows, trial_rows
 from orchestrator.store.battery_log import BatteryLog
 from orchestrator.store.codec import from_text, moment_from, moment_text, to_text, word_from
 from orchestrator.store.database import Database
@@ -80,6 +80,11 @@ class Ledger:
         """Write down all that a run asks for; it is `running`, its trials `planned`."""
         with self._database.writing() as connection:
             run_rows.insert_run(connection, contents)
+
+    def join_run(self, run_id: str, contents: RunContents, at: datetime) -> None:
+        """Write down all that is asked of a phone that came while the run lasts."""
+        with self._database.writing() as connection:
+            joined_rows.insert_joined(connection, run_id, contents, at)
 
     def find_run(self, text: str, now: datetime | None = None) -> str:
         """The run that `text` means: `@last`, `@yesterday`, a name, a unique beginning or the last part of one.

@@ -84,16 +84,16 @@ def insert_run(connection: sa.Connection, contents: RunContents) -> None:
         raise StoreError(f"run {run.run_id} is in the ledger already")
     connection.execute(RUN.insert().values(**_run_row(run)))
     key = {"run_id": run.run_id}
-    _insert(connection, RUN_PHONE, [{**key, "ordinal": n, **_phone_row(one)} for n, one in enumerate(contents.phones)])
+    _insert(connection, RUN_PHONE, [{**key, "ordinal": n, **phone_row(one)} for n, one in enumerate(contents.phones)])
     _insert(
-        connection, RUN_VARIANT, [{**key, "ordinal": n, **_variant_row(one)} for n, one in enumerate(contents.variants)]
+        connection, RUN_VARIANT, [{**key, "ordinal": n, **variant_row(one)} for n, one in enumerate(contents.variants)]
     )
-    _insert(connection, RUN_CASE, [{**key, "ordinal": n, **_case_row(one)} for n, one in enumerate(contents.cases)])
+    _insert(connection, RUN_CASE, [{**key, "ordinal": n, **case_row(one)} for n, one in enumerate(contents.cases)])
     _insert(
-        connection, RUN_DROPPED, [{**key, "ordinal": n, **_dropped_row(one)} for n, one in enumerate(contents.dropped)]
+        connection, RUN_DROPPED, [{**key, "ordinal": n, **dropped_row(one)} for n, one in enumerate(contents.dropped)]
     )
     planned = [trial for trial in contents.trials if trial.purpose not in UNPLANNED]
-    _insert(connection, TRIAL, [_trial_row(run.run_id, n, trial) for n, trial in enumerate(planned)])
+    _insert(connection, TRIAL, [trial_row(run.run_id, n, trial) for n, trial in enumerate(planned)])
     detail = f"{len(planned)} trials planned"
     add_event(connection, run.run_id, "run planned", run.created_at, trial=None, detail=detail)
 
@@ -116,7 +116,8 @@ def _run_row(run: RunRecord) -> dict[str, Any]:
     }
 
 
-def _phone_row(one: PhoneRecord) -> dict[str, Any]:
+def phone_row(one: PhoneRecord) -> dict[str, Any]:
+    """A phone as a row."""
     return {
         "phone": one.phone,
         "label": storable(one.label),
@@ -125,7 +126,8 @@ def _phone_row(one: PhoneRecord) -> dict[str, Any]:
     }
 
 
-def _variant_row(one: VariantRecord) -> dict[str, Any]:
+def variant_row(one: VariantRecord) -> dict[str, Any]:
+    """A variant as a row."""
     return {
         "variant_id": one.variant_id,
         "model_name": one.model_name,
@@ -146,7 +148,8 @@ def set_numerics(connection: sa.Connection, run_id: str, numerics: Mapping[str, 
             connection.execute(RUN_VARIANT.update().where(*this).values(record=to_text(one)))
 
 
-def _case_row(one: Case) -> dict[str, Any]:
+def case_row(one: Case) -> dict[str, Any]:
+    """A case as a row."""
     return {
         "case_id": one.case_id,
         "model_name": one.model_name,
@@ -156,11 +159,13 @@ def _case_row(one: Case) -> dict[str, Any]:
     }
 
 
-def _dropped_row(one: Dropped) -> dict[str, Any]:
+def dropped_row(one: Dropped) -> dict[str, Any]:
+    """What was dropped as a row."""
     return {"model_name": one.model_name, "phone": one.phone, "row_name": one.row, "reason": storable(one.reason)}
 
 
-def _trial_row(run_id: str, ordinal: int, trial: Trial) -> dict[str, Any]:
+def trial_row(run_id: str, ordinal: int, trial: Trial) -> dict[str, Any]:
+    """A trial as a row."""
     return {
         "trial_id": trial.trial_id(run_id),
         "run_id": run_id,
