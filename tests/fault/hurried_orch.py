@@ -5,20 +5,23 @@ python -m tests.fault.hurried_orch run …
 
 from __future__ import annotations
 
-import os
+from dataclasses import replace
 
 from android_runner import staging
-from android_runner.following import Pace
+from android_runner.recovery.climb import Patience
 from orchestrator.app import asking, phones
+from orchestrator.app.keeping import Keeping
 from orchestrator.farm import kit, lane
+from orchestrator.farm.returning import Ladder
 
 SHORTER_S = (
-    (lane, "LOST_AFTER_S", float(os.environ.get("ORCH_HURRIED_LOST_S", "30"))),
-    (lane, "STAGE_DEADLINE_S", 20.0),
     (lane, "START_DEADLINE_S", 4.0),
     (staging, "ANSWER_S", 3.0),
     (phones, "PROBE_DEADLINE_S", 5.0),
     (asking, "BACK_S", 5.0),
+)
+HURRIED = Patience(
+    settle_s=0.2, return_s=30.0, again_s=5.0, act_s=10.0, look_s=5.0, answer_s=3.0, lost_after_s=10.0, pause_s=0.3
 )
 
 
@@ -27,9 +30,13 @@ def hurry() -> None:
     for module, name, seconds in SHORTER_S:
         assert isinstance(getattr(module, name), float)
         setattr(module, name, seconds)
-    for module, name in ((lane, "pace_of"), (kit, "deadline_s")):
-        assert callable(getattr(module, name))
-    lane.pace_of = lambda _order: Pace(answer_s=3.0, silence_s=2.0, pull_s=5.0, lost_after_s=lane.LOST_AFTER_S)
+    usual = Keeping.ladder_of
+
+    def ladder_of(keeping: Keeping, phone: phones.Phone) -> Ladder:
+        return replace(usual(keeping, phone), patience=HURRIED)
+
+    Keeping.ladder_of = ladder_of  # type: ignore[method-assign]
+    assert callable(kit.deadline_s)
     kit.deadline_s = lambda _expected_s: 5
 
 
