@@ -18,7 +18,8 @@ class Cell:
     """How a trial ends that meets the fault once, and what its attempts' rows say (`ENDING` or `ENDING EXIT`).
 
     `kind` is its row's error and `blame` who must act, both empty for one that is measured. `or_else`: what else is
-    right, where it depends on which bound is met first, that of bytes or that of time.
+    right, where it depends on what comes first: the bound of bytes or that of time, the tools' return or their use, the
+    end of the trial or the first look at its journal.
     """
 
     outcome: str
@@ -73,16 +74,16 @@ SPECIAL: Mapping[FaultKind, Mapping[Step, Cell]] = {
     },
     FaultKind.NOISE: {Step.LAUNCH: _HOSTILE, Step.JOURNAL: _HOSTILE},
     FaultKind.CUT_OUTPUT: {Step.LAUNCH: _HOSTILE, Step.JOURNAL: _HOSTILE},
-    FaultKind.LOST_TOOLS: {Step.PROBE: _REFUSED, Step.STAGE: _REFUSED, Step.LAUNCH: _REFUSED},
+    FaultKind.LOST_TOOLS: dict.fromkeys((Step.PROBE, Step.STAGE, Step.LAUNCH), replace(_REFUSED, or_else=HARMLESS)),
     FaultKind.STAT_LIES: {Step.PULL: LOST_ONCE},
-    FaultKind.REBOOT: {Step.RUN: LOST_ONCE, Step.JOURNAL: LOST_ONCE},
-    FaultKind.POWER_OFF: {Step.RUN: LOST_ONCE, Step.JOURNAL: LOST_ONCE},
+    FaultKind.REBOOT: {Step.RUN: LOST_ONCE, Step.JOURNAL: replace(LOST_ONCE, or_else=HARMLESS)},
+    FaultKind.POWER_OFF: {Step.RUN: LOST_ONCE, Step.JOURNAL: replace(LOST_ONCE, or_else=HARMLESS)},
     FaultKind.DRIVER_REBOOT: {Step.RUN: LOST_ONCE},
-    FaultKind.SCRIPT_KILLED: {Step.RUN: LOST_ONCE, Step.JOURNAL: LOST_ONCE},
-    FaultKind.ALL_KILLED: {Step.RUN: LOST_ONCE, Step.JOURNAL: LOST_ONCE},
+    FaultKind.SCRIPT_KILLED: {Step.RUN: LOST_ONCE, Step.JOURNAL: replace(LOST_ONCE, or_else=HARMLESS)},
+    FaultKind.ALL_KILLED: {Step.RUN: LOST_ONCE, Step.JOURNAL: replace(LOST_ONCE, or_else=HARMLESS)},
     FaultKind.FOLDER_LOST: {Step.PULL: LOST_ONCE},
-    FaultKind.HOT: {Step.RUN: REJECTED_ONCE, Step.JOURNAL: REJECTED_ONCE},
-    FaultKind.BATTERY_LOW: {Step.RUN: REJECTED_ONCE, Step.JOURNAL: REJECTED_ONCE},
+    FaultKind.HOT: {Step.RUN: REJECTED_ONCE, Step.JOURNAL: replace(REJECTED_ONCE, or_else=HARMLESS)},
+    FaultKind.BATTERY_LOW: {Step.RUN: REJECTED_ONCE, Step.JOURNAL: replace(REJECTED_ONCE, or_else=HARMLESS)},
     FaultKind.TOOL_KILLED: {Step.RUN: Cell(outcome="measured", attempts=("exited 137", "exited 0"))},
     FaultKind.TOOL_CRASHED: {Step.RUN: _CRASHED},
     FaultKind.TOOL_HUNG: {Step.RUN: LOST_ONCE},

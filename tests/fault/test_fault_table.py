@@ -30,9 +30,9 @@ from tests.virtual_lab import VirtualLab
 BOUND_S = 150.0
 """All deadlines of the hurried run, one after another on one phone, with room for a busy computer."""
 SHORT_S = 0.6
-LONGER_S = {FaultKind.POWER_OFF: 1.0, FaultKind.LOST_TOOLS: 15.0, FaultKind.HOT: 5.0, FaultKind.BATTERY_LOW: 5.0}
+LONGER_S = {FaultKind.POWER_OFF: 1.0, FaultKind.LOST_TOOLS: 15.0, FaultKind.HOT: 8.0, FaultKind.BATTERY_LOW: 8.0}
 """Kinds that show only if they are still there with the next question, or at the trial's end."""
-TRIAL_S = 3.0
+TRIAL_S = 6.0
 LEAD = Fault(kind=FaultKind.DROP, step=Step.LAUNCH)
 """Makes the lane ask for the phone again: connect, probe and stage come once more, in the run."""
 CLEARED = Fault(kind=FaultKind.FOLDER_LOST, step=Step.STAGE, follows=True)
