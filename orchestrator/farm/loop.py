@@ -8,6 +8,7 @@ from dataclasses import replace
 from queue import Empty, SimpleQueue
 
 from android_runner.deadline import Clock, Deadline
+from android_runner.lease import epoch_above
 from android_runner.recovery.ladder import FAILED_OFTEN_S
 from orchestrator.digest import digest_of
 from orchestrator.farm.incidents import Trouble, write_down
@@ -217,7 +218,7 @@ class Farm:
         if isinstance(report, TurnMissed):
             self._feed(BlockEnded(phone, (), command.works, at_s=self._at_s()))
             return
-        self.epochs[phone] = self.ledger.next_epoch(phone, at_least=report.epoch + 1)
+        self.epochs[phone] = self.ledger.next_epoch(phone, at_least=epoch_above(report.epoch))
         self._run_block(command)
 
     def _join(self, new: Joined) -> None:
