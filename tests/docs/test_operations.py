@@ -10,6 +10,7 @@ import pytest
 
 from android_runner.adb.discovery import MENDS
 from android_runner.errors import Blame, Retry, RunnerError
+from android_runner.recovery.keeper import ServerNews
 from android_runner.recovery.ladder import MENDS as LADDER_MENDS
 from android_runner.recovery.rungs import Result, Rung, Seen
 from orchestrator.errors import ExitCode, FarmError
@@ -77,6 +78,10 @@ def test_every_state_of_adb() -> None:
 def test_every_rung_and_what_came_of_it() -> None:
     assert set(rows("Rungs")) == {str(rung) for rung in Rung}
     assert set(rows("What came of a rung")) == {str(result) for result in Result}
+
+
+def test_every_event_of_an_adb_server() -> None:
+    assert set(rows("What befalls an adb server")) == {str(news) for news in ServerNews}
 
 
 def test_every_sight_of_a_phone() -> None:
