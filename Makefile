@@ -18,7 +18,7 @@ demo: $(STAMP)
 	$(BIN)/orch virtual down
 
 test: check
-	$(BIN)/python -m pytest -n 3 --dist loadgroup
+	$(BIN)/python -m pytest -n 4 --dist loadgroup
 
 # Twenty phones through 500 faults while the host's process and the adb server are killed; nothing may be lost (docs/soak.md).
 soak: $(STAMP)
