@@ -290,12 +290,7 @@ class Farm:
             )
         )
         self.watcher.block_given(phone, tasks)
-        self.lanes[phone].give(
-            BlockOrder(
-                block_id=block_id,
-                epoch=epoch,
-                works=command.works,
-                next_cases=command.next_cases,
-                pause_s=command.pause_s,
-            )
+        order = BlockOrder(
+            block_id=block_id, epoch=epoch, works=command.works, next_cases=command.next_cases, pause_s=command.pause_s
         )
+        self.lanes[phone].give(order)
