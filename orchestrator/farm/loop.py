@@ -206,11 +206,10 @@ class Farm:
             return
         if words := write_down(report, self.run_id, self.ledger, self.clock.now()):
             self.watcher.trouble(words)
-        match report:
-            case RungTried(phone):
-                self._feed(Heard(phone, self._at_s()))
-            case HubLost(incident):
-                self._feed(SiblingsLost(incident.phones))
+        if isinstance(report, RungTried):
+            self._feed(Heard(report.phone, self._at_s()))
+        elif isinstance(report, HubLost):
+            self._feed(SiblingsLost(report.incident.phones))
 
     def _turn_ended(self, report: TurnTaken | TurnMissed) -> None:
         """Another run's turn is over, or ours will not come."""
