@@ -6,7 +6,7 @@ Paths are below the phone's root on the host. Each deed returns how it is undone
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,6 +23,8 @@ LOST_TOOLS = (
 )  # fmt: skip
 """What a phone of an odd maker, or one whose /system is damaged, may lack."""
 _ASIDE = "system/lost"
+_KEPT = "before-faults"
+"""Beside a phone's root: what files held before faults changed them. It outlasts a phone that dies meanwhile."""
 _TWIN = "virtual-twin-1"
 _BLOCKS = f"{ORCH_DIR}/blocks".lstrip("/")
 _CURRENT = "current"
@@ -107,37 +109,55 @@ _SIGNAL = (
 )
 
 
+def mend_files(root: Path) -> None:
+    """Undo what faults did to files and nobody undid: the phone died first. Raises OSError."""
+    kept = root.parent / _KEPT
+    if kept.is_dir():
+        _write_back(root, [one.name.replace("%", "/") for one in kept.iterdir() if not one.name.startswith(".")])
+    _bring_back_tools(root)
+
+
 def _lose_tools(root: Path) -> Undo:
     aside = root / _ASIDE
     aside.mkdir(exist_ok=True)
     for name in LOST_TOOLS:
         with suppress(FileNotFoundError):
             (root / "system/bin" / name).rename(aside / name)
+    return lambda: _bring_back_tools(root)
 
-    def bring_back() -> None:
-        for path in aside.iterdir():
-            path.rename(root / "system/bin" / path.name)
 
-    return bring_back
+def _bring_back_tools(root: Path) -> None:
+    aside = root / _ASIDE
+    for path in aside.iterdir() if aside.is_dir() else ():
+        path.rename(root / "system/bin" / path.name)
 
 
 def _texts(root: Path, wanted: Mapping[str, str]) -> Undo:
-    """Overwrite files in place: a bind mount and an open reader keep seeing them."""
-    before: dict[Path, str | None] = {}
+    """Overwrite files in place: a bind mount and an open reader keep seeing them. What they first held is kept."""
+    kept = root.parent / _KEPT
+    kept.mkdir(exist_ok=True)
     for name, text in wanted.items():
-        path = root / name
-        before[path] = path.read_text(encoding="utf-8") if path.exists() else None
+        path, copy = root / name, kept / name.replace("/", "%")
+        if not copy.exists():
+            part = copy.with_name(f".{copy.name}")
+            part.write_bytes(b"=" + path.read_bytes() if path.exists() else b"")
+            part.replace(copy)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    return lambda: _write_back(root, list(wanted))
 
-    def write_back() -> None:
-        for path, text in before.items():
-            if text is None:
+
+def _write_back(root: Path, names: Iterable[str]) -> None:
+    """Give files what they held before the first fault; nothing where that was done already."""
+    for name in names:
+        path, copy = root / name, root.parent / _KEPT / name.replace("/", "%")
+        with suppress(FileNotFoundError):
+            held = copy.read_bytes()
+            if not held:
                 path.unlink(missing_ok=True)
             elif path.exists():
-                path.write_text(text, encoding="utf-8")
-
-    return write_back
+                path.write_bytes(held.removeprefix(b"="))
+            copy.unlink()
 
 
 def _tear_journals(root: Path) -> None:

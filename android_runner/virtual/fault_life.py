@@ -24,6 +24,7 @@ from android_runner.virtual.fault_deeds import (
     Undo,
     asks_nnapi,
     do_to_files,
+    mend_files,
     running_trials,
     signal_command,
 )
@@ -85,6 +86,8 @@ class FaultLife:
         self._said = ""
         self._tasks: set[asyncio.Task[None]] = set()
         self.meter = FaultMeter()
+        with suppress(OSError):
+            mend_files(self._root)
 
     @property
     def scheduled(self) -> bool:
@@ -189,6 +192,8 @@ class FaultLife:
         for done, undo in list(self._undo):
             if done == happening:
                 self._undo.remove((done, undo))
+                if any(other.kind is happening.kind for other, _ in self._undo):
+                    continue  # another of its kind lasts on
                 with suppress(OSError):
                     undo()
         if self._book is not None and happening in self._book.active:
