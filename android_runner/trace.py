@@ -29,7 +29,8 @@ class NodeTime:
     """One node over all runs but the warm-up: executions and microseconds.
 
     `total_us` includes what ran in the node's body, `self_us` does not; `min_us` and `max_us` are of single executions,
-    body included. `in_body` says that it ran in the body of another node.
+    body included. `in_body` says that it ran in the body of another node. `device_kernels` are executions of kernels
+    on a device that it launched, `device_us` their time there: beside its own on the host, not in it.
     """
 
     op_name: str
@@ -41,11 +42,16 @@ class NodeTime:
     min_us: int
     max_us: int
     in_body: bool
+    device_kernels: int = 0
+    device_us: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorTime:
-    """All nodes of one operator on one execution provider. `share` of the time in nodes, 0-1; shares add up to 1."""
+    """All nodes of one operator on one execution provider. `share` of the time in nodes, 0-1; shares add up to 1.
+
+    `device_kernels` and `device_us` as in `NodeTime`.
+    """
 
     op_name: str
     provider: str
@@ -53,6 +59,8 @@ class OperatorTime:
     count: int
     self_us: int
     share: float
+    device_kernels: int = 0
+    device_us: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +128,8 @@ def _row(key: tuple[bytes, bytes, bytes], node: NodeSums) -> NodeTime:
         min_us=node.min_us,
         max_us=node.max_us,
         in_body=node.in_body,
+        device_kernels=node.device_kernels,
+        device_us=node.device_us,
     )
 
 
@@ -174,6 +184,8 @@ def operators(table: TraceTable) -> list[OperatorTime]:
             count=sum(row.count for row in rows),
             self_us=sum(row.self_us for row in rows),
             share=sum(row.self_us for row in rows) / all_us if all_us else 0.0,
+            device_kernels=sum(row.device_kernels for row in rows),
+            device_us=sum(row.device_us for row in rows),
         )
         for (op_name, provider), rows in groups.items()
     ]

@@ -26,8 +26,9 @@ _EVENT = re.compile(
     rb'\{"cat" : "(\w{1,32})","pid" :-?\d{1,18},"tid" :(-?\d{1,18}),"dur" :(-?\d{1,18}),"ts" :(-?\d{1,18}),"ph" : "X",'
     rb'"name" :"([^"]*|.*?)","args" : \{'
 )
-_OP_NAME = b'"op_name" : "'
-_PROVIDER = b'"provider" : "'
+OP_NAME = b'"op_name" : "'
+PROVIDER = b'"provider" : "'
+_PARENT = b'"parent_name" : "'
 
 
 @dataclass(slots=True)
@@ -40,6 +41,8 @@ class NodeSums:
     min_us: int = MAX_US
     max_us: int = 0
     in_body: bool = False
+    device_kernels: int = 0
+    device_us: int = 0
 
 
 Ended = tuple[int, int, "NodeSums | tuple[NodeSums, ...]"]
@@ -59,13 +62,20 @@ def _take_since(ended: list[Ended], start_us: int) -> list[Ended]:
 class TraceEvents:
     """Events in, table out.
 
+    A device's kernels (`Kernel` events of CUDA, ROCm and plug-in providers) belong to the node that their `parent_name`
+    says; where they have none (before 1.15), to the node before them: ORT lists them behind the node that launched them
+    (`core/common/gpu_profiler_common.h`, `MergeEvents`).
+
     `executors`: how many of them a run had on its own thread and outside of any node; one, where all is there.
     """
 
     def __init__(self) -> None:
         self.nodes: dict[tuple[bytes, bytes, bytes], NodeSums] = {}
         self.ended: dict[bytes, list[Ended]] = {}
+        self.names: dict[bytes, NodeSums] = {}
+        self.last: NodeSums | None = None
         self.run: list[tuple[NodeSums, int, int]] = []
+        self.run_kernels: list[tuple[NodeSums, int]] = []
         self.runs_us: list[int] = []
         self.executors: set[int] = set()
         self.session: dict[str, int] = {}
@@ -80,10 +90,12 @@ class TraceEvents:
         if found is not None and line.endswith((b"}}", b"}},")):
             category, tid, dur, start, name = found.groups()
             self.events += 1
-            if category != b"Node":
+            if category == b"Kernel":
+                self.kernel(text_argument(line, _PARENT), int(dur))
+            elif category != b"Node":
                 self.other(name.decode("utf-8", errors="replace"), tid, int(start), int(dur))
             elif name.endswith(b"_kernel_time"):
-                key = (name, _argument(line, _OP_NAME), _argument(line, _PROVIDER))
+                key = (name, text_argument(line, OP_NAME), text_argument(line, PROVIDER))
                 self.node(key, tid, int(start), int(dur))
         elif (bare := line.strip()) == b"]":
             self.closed = True
@@ -96,12 +108,16 @@ class TraceEvents:
             event: Any = orjson.loads(line.removesuffix(b","))
             name, args = str(event["name"]), event.get("args") or {}
             tid, start_us, dur_us = b"%d" % int(event.get("tid", 0)), int(event["ts"]), int(event["dur"])
-            op_name, provider = (str(args.get(key, "")).encode(errors="replace") for key in ("op_name", "provider"))
+            op_name, provider, parent = (
+                str(args.get(key, "")).encode(errors="replace") for key in ("op_name", "provider", "parent_name")
+            )
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
             self.unread += 1
             return
         self.events += 1
-        if event.get("cat") != "Node":
+        if event.get("cat") == "Kernel":
+            self.kernel(parent, dur_us)
+        elif event.get("cat") != "Node":
             self.other(name, tid, start_us, dur_us)
         elif name.endswith("_kernel_time"):
             self.node((orjson.dumps(name)[1:-1], op_name, provider), tid, start_us, dur_us)
@@ -116,7 +132,7 @@ class TraceEvents:
             if len(self.nodes) >= MAX_NODES:
                 self.problems[f"more than {MAX_NODES} nodes: the others are left out"] = None
                 return
-            node = self.nodes[key] = NodeSums()
+            node = self.nodes[key] = self.names[key[0]] = NodeSums()
         ended = self.ended.get(tid)
         if ended is None:
             ended = self.ended[tid] = []
@@ -127,7 +143,16 @@ class TraceEvents:
                 for each in body if isinstance(body, tuple) else ():
                     each.in_body = True
         ended.append((start_us, dur_us, node))
+        self.last = node
         self.run.append((node, dur_us, dur_us - inside_us if inside_us < dur_us else 0))
+
+    def kernel(self, parent: bytes, dur_us: int) -> None:
+        """A kernel ran on the device: it counts with the run of the node that launched it."""
+        node = self.names.get(parent) if parent else self.last
+        if not 0 <= dur_us < MAX_US:
+            self.unread += 1
+        elif node is not None:
+            self.run_kernels.append((node, dur_us))
 
     def other(self, name: str, tid: bytes, start_us: int, dur_us: int) -> None:
         """A session's event ended: a run, the executor of a graph or body, or a step of loading."""
@@ -151,8 +176,13 @@ class TraceEvents:
                 node.self_us += self_us
                 node.min_us = min(node.min_us, total_us)
                 node.max_us = max(node.max_us, total_us)
+            for node, device_us in self.run_kernels:
+                node.device_kernels += 1
+                node.device_us += device_us
         self.runs_us.append(dur_us)
         self.run.clear()
+        self.run_kernels.clear()
+        self.last = None
         self.ended.clear()
 
 
@@ -160,7 +190,7 @@ def _nodes_of(ended: Iterable[Ended]) -> tuple[NodeSums, ...]:
     return tuple(node for _, _, what in ended for node in (what if isinstance(what, tuple) else (what,)))
 
 
-def _argument(line: bytes, key: bytes) -> bytes:
+def text_argument(line: bytes, key: bytes) -> bytes:
     """The text behind `key`, the last in the line (names stand before all arguments); it has no quotes in it."""
     at = line.rfind(key)
     return line[at + len(key) :].split(b'"', 1)[0] if at >= 0 else b""

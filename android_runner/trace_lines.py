@@ -1,7 +1,7 @@
 """Pure: the single events of ORT's profile JSON, for who wants to draw them; `android_runner.trace` sums them.
 
-Lines are JSON but for names that the runtime did not escape: such a line keeps category, thread, times and name, and
-loses its arguments. Bounds are those of `trace_events`.
+Lines are JSON but for names that the runtime did not escape: such a line keeps category, thread, times, name, operator
+and execution provider, and loses its other arguments. Bounds are those of `trace_events`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,17 @@ from typing import Any
 
 import orjson
 
-from android_runner.trace_events import MAX_EVENTS, MAX_NAME_CHARS, MAX_US, TraceEvents, bounded_lines, event_head
+from android_runner.trace_events import (
+    MAX_EVENTS,
+    MAX_NAME_CHARS,
+    MAX_US,
+    OP_NAME,
+    PROVIDER,
+    TraceEvents,
+    bounded_lines,
+    event_head,
+    text_argument,
+)
 
 MAX_ARGUMENT_CHARS = 2000
 MAX_ARGUMENTS = 32
@@ -71,7 +81,7 @@ def _event(line: bytes) -> OneEvent | None:
         if head is None:
             return None
         category, tid, dur_us, start_us, name = head
-        args = {}
+        args = _found(line)
     if not (0 <= start_us < MAX_US and 0 <= dur_us < MAX_US) or not isinstance(args, dict):
         return None
     return OneEvent(
@@ -83,6 +93,12 @@ def _event(line: bytes) -> OneEvent | None:
         arguments=_arguments(args),
         threads=_threads(args.get(STATS)),
     )
+
+
+def _found(line: bytes) -> dict[str, Any]:
+    """Operator and execution provider of a line that is no JSON."""
+    found = {"op_name": text_argument(line, OP_NAME), "provider": text_argument(line, PROVIDER)}
+    return {key: value.decode("utf-8", errors="replace") for key, value in found.items()}
 
 
 def _arguments(args: Mapping[str, Any]) -> dict[str, str]:

@@ -53,8 +53,8 @@ class MergedTrace:
             if event.category == "Node":
                 node = name
             kernel = event.category == "Kernel"
-            if kernel and node:  # a kernel's line follows that of the node that launched it
-                arguments.setdefault("launched by", node)
+            if kernel and (launcher := arguments.get("parent_name", node)):  # its line follows that node's
+                arguments["launched by"] = launcher
             own = KERNELS if kernel else f"thread {event.tid}"
             yield from self._thread(pid, own, threads)
             yield _complete(pid, threads[own], name, event, start_us, arguments)

@@ -230,6 +230,8 @@ OPERATORS: Columns = {
     "runs": _C("", "whole runs in the trace but the warm-up", "int"),
     "self_s": _C("s", "time in these nodes over all executions, without that of nodes in their bodies", "float"),
     "share": _C("", "part of the time in all nodes, 0 to 1", "float"),
+    "device_kernels": _C("", "executions of kernels on a device (a GPU) that its nodes launched", "int"),
+    "device_s": _C("s", "time of those kernels there, beside the nodes' own; empty without any", "float"),
     "complete": _C("", "whether the whole trace was there and understood", "flag"),
 }
 

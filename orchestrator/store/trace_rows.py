@@ -41,6 +41,8 @@ def operator_cells(trace: TraceTable) -> list[dict[str, object]]:
             "runs": len(trace.runs_us),
             "self_s": one.self_us / 1e6,
             "share": one.share,
+            "device_kernels": one.device_kernels,
+            "device_s": one.device_us / 1e6 if one.device_kernels else None,
             "complete": trace.complete,
         }
         for one in operators(trace)

@@ -234,3 +234,27 @@ def test_a_cut_is_always_told(size: int) -> None:
             assert not table_of(content[:size]).complete
         except ReportUnreadable:
             assert size < 200
+
+
+def kernel(name: str, ts: int, dur: int, parent: str = "") -> str:
+    """A device's kernel as `core/common/gpu_profiler_common.h` writes it; before 1.15 without its parent's name."""
+    told = f'"stream" : "7","op_name" : "Add","parent_name" : "{parent}"' if parent else '"stream" : "7"'
+    head = f'"cat" : "Kernel","pid" :-1,"tid" :-1,"dur" :{dur},"ts" :{ts},"ph" : "X","name" :"{name}"'
+    return f'{{{head},"args" : {{{told}}}}},'
+
+
+def test_kernels_on_a_device_count_with_the_node_that_launched_them() -> None:
+    add, multiply = event("a_kernel_time", 1, 17, "Add"), event("m_kernel_time", 20, 9, "Mul")
+    old = run_of(add, kernel("ort_add_cuda_kernel", 2, 33), kernel("second", 36, 4), multiply)
+    new = run_of(
+        add, multiply, kernel("ort_add_cuda_kernel", 2, 33, "a_kernel_time"), kernel("x", 3, 4, "a_kernel_time")
+    )
+    for run in (old, new):
+        found = {one.op_name: one for one in operators(table_of(trace_of(run, run, run)))}
+        assert (found["Add"].device_kernels, found["Add"].device_us, found["Add"].self_us) == (4, 74, 34)
+        assert (found["Mul"].device_kernels, found["Mul"].device_us) == (0, 0)
+
+
+def test_a_kernel_without_a_node_is_no_operators() -> None:
+    run = run_of(kernel("early", 0, 5), event("a_kernel_time", 1, 17, "Add"), kernel("lost", 9, 3, "gone_kernel_time"))
+    assert [(one.op_name, one.device_us) for one in operators(table_of(trace_of(run, run)))] == [("Add", 0)]

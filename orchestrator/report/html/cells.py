@@ -125,12 +125,13 @@ def _round(row: Row) -> dict[str, object]:
 
 def _operator(row: Row) -> dict[str, object]:
     runs = whole(row, "runs") or 0
-    self_s = number(row, "self_s")
+    self_s, device_s = number(row, "self_s"), number(row, "device_s")
     return {
         "operator": shown(text(row, "operator")),
         "ran_on": shown(text(row, "ran_on")),
         "nodes": whole(row, "nodes"),
         "ms": None if self_s is None or not runs else self_s * 1e3 / runs,
+        "device_ms": None if device_s is None or not runs else device_s * 1e3 / runs,
         "share": number(row, "share"),
     }
 

@@ -51,8 +51,9 @@
         table(["partition", "nodes", "ms", "the same nodes on the CPU, ms", "of the time"], cell.partitions.map((one, at) => [at + 1, say(one.nodes), say(one.ms), say(one.cpu_ms), percent(one.share)])));
     }
     if (cell.operators.length) {
+      const device = cell.operators.some((one) => one.device_ms !== null), extra = (value) => (device ? [value] : []);
       parent.append(el("h3", {}, "Time by operator, from a traced run"),
-        table(["operator", "runs on", "nodes", "ms a run", "of the time"], cell.operators.map((one) => [one.operator, one.ran_on, say(one.nodes), say(one.ms), percent(one.share)])));
+        table(["operator", "runs on", "nodes", "ms a run", ...extra("kernels on the device, ms"), "of the time"], cell.operators.map((one) => [one.operator, one.ran_on, say(one.nodes), say(one.ms), ...extra(say(one.device_ms)), percent(one.share)])));
     }
   }
 
