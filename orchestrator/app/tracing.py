@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 
 from android_runner.trace_events import CHUNK_BYTES
-from android_runner.trace_lines import read_events
+from android_runner.trace_lines import OneEvent, read_events
 from orchestrator.errors import Problem, StoreError, UsageError
 from orchestrator.home import Home
 from orchestrator.plan.case import Purpose
@@ -18,6 +18,7 @@ from orchestrator.report import source
 from orchestrator.report.show import Target, parse_target
 from orchestrator.report.source import Row, number, text
 from orchestrator.report.trace_merge import CounterPoint, Event, MergedTrace, TraceLane
+from orchestrator.store.attempt_evidence import trace_name
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frames import RunFrames
 from orchestrator.store.ledger import Ledger
@@ -87,7 +88,7 @@ def _events(rows: list[Row], evidence: EvidenceStore) -> Iterator[Event]:
                 words=f"{text(row, 'model')} {text(row, 'row')}",
                 starts_us=_us(number(row, "started_uptime_s"), first_s),
             )
-            yield from merged.lane(lane, read_events(_chunks(row, evidence)))
+            yield from merged.lane(lane, _read(row, evidence))
 
 
 def _points(rows: list[Row], first_s: float) -> Iterator[CounterPoint]:
@@ -106,17 +107,26 @@ def _us(uptime_s: float | None, first_s: float) -> int:
     return max(0, round(((uptime_s or first_s) - first_s) * 1e6))
 
 
+def _read(row: Row, evidence: EvidenceStore) -> Iterator[OneEvent]:
+    some = False
+    for event in read_events(_chunks(row, evidence)):
+        some = True
+        yield event
+    if not some:
+        words = "the trace holds no event that ONNX Runtime writes"
+        raise StoreError(f"attempt {text(row, 'attempt')}: its trace can't be read: {words}")
+
+
 def _chunks(row: Row, evidence: EvidenceStore) -> Iterator[bytes]:
     kept = row.get("evidence")
-    name = next((one for one in sorted(kept) if one.endswith(".json")), None) if isinstance(kept, dict) else None
+    name = trace_name(kept) if isinstance(kept, dict) else None
+    attempt = f"attempt {text(row, 'attempt')}"
     if name is None or not isinstance(kept, dict):
-        raise StoreError(f"attempt {text(row, 'attempt')} measured a trace, but none is in its evidence")
+        raise StoreError(f"{attempt} measured a trace, but none is in its evidence")
     try:
-        with evidence.open(kept[name]) as stream:
-            while piece := stream.read(CHUNK_BYTES):
-                yield piece
-    except (OSError, EOFError) as error:
-        raise StoreError(f"attempt {text(row, 'attempt')}: {name} can't be read: {error}") from error
+        yield from evidence.pieces(kept[name], CHUNK_BYTES)
+    except StoreError as error:
+        raise StoreError(f"{attempt}: {name} can't be read: {error}") from error
 
 
 def _json(events: Iterator[Event], run_id: str) -> Iterator[bytes]:

@@ -19,9 +19,9 @@ from orchestrator.store.frames import RunFrames
 from orchestrator.store.ledger import Ledger
 
 
-def frames_of(run_id: str, home: Home, ledger: Ledger) -> RunFrames:
-    """A run's frames."""
-    return RunFrames(ledger, EvidenceStore(home.root), run_id)
+def frames_of(run_id: str, home: Home, ledger: Ledger, *, lenient: bool = True) -> RunFrames:
+    """A run's frames, without what can't be read of its evidence: a report says what it is made without."""
+    return RunFrames(ledger, EvidenceStore(home.root), run_id, lenient=lenient)
 
 
 def finish(run_id: str, home: Home, ledger: Ledger, tally: Tally, *, strict: bool, all_tables: bool) -> int:

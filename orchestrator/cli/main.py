@@ -31,7 +31,7 @@ COMMANDS: dict[str, Entry] = {
     "status": Entry("runs", "Everyday", "What runs now, and how far it is."),
     "cancel": Entry("runs", "Everyday", "Stop a run that goes on in another terminal."),
     "resume": Entry("run", "Everyday", "Go on with a run that was cut off; nothing is measured twice."),
-    "report": Entry("reports", "Everyday", "A run's answer: page, tables, markdown, CSV, Parquet, JSON."),
+    "report": Entry("reports", "Everyday", "A run's answer: page, text, Markdown, JSON, JUnit, CSV, Parquet."),
     "runs": Entry("runs", "Everyday", "The runs of this home, newest first."),
     "show": Entry("reports", "Everyday", "Every round behind a row: figures, vitals, command, evidence."),
     "model": Entry("model", "Decide", "Check a model, build its variants, ship one: all on the host."),
@@ -39,6 +39,7 @@ COMMANDS: dict[str, Entry] = {
     "doctor": Entry("doctor", "Lab", "What will stop or bite a lab on this computer, and the mend."),
     "plan": Entry("run", "Tools", "What `orch run` would do, with an estimate; touches no phone."),
     "trace": Entry("reports", "Tools", "A run's traces as one file for Perfetto and chrome://tracing."),
+    "export": Entry("reports", "Tools", "A run as a folder to hand on: tables, report, dictionary."),
     "virtual": Entry("virtual", "Tools", "Virtual phones: up, list, down."),
 }
 _GROUPS = ("Everyday", "Decide", "Lab", "Tools")

@@ -1,4 +1,4 @@
-"""`orch report`, `orch show`, `orch trace`."""
+"""`orch report`, `orch show`, `orch trace`, `orch export`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from orchestrator.cli.options import AllTables, HomeOption, JsonOption
 from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode, Problem, UsageError
-from orchestrator.home import Home, home_at
+from orchestrator.home import Home, home_with_runs
 
 if TYPE_CHECKING:
     from orchestrator.store.ledger import Ledger
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 RunName = Annotated[str, typer.Argument(help="A run's name, a unique part of it, @last.")]
-Format = Literal["text", "md", "html", "json", "csv", "parquet"]
+Format = Literal["text", "md", "html", "json", "junit", "csv", "parquet"]
 
 
 @app.command("report")
 def report(
     run: RunName = "@last",
-    format_: Annotated[Format, typer.Option("--format", help="text, md, html, json, csv or parquet.")] = "text",
+    format_: Annotated[Format, typer.Option("--format", help="text, md, html, json, junit, csv or parquet.")] = "text",
     out: Annotated[str, typer.Option("--out", help="Folder for csv and parquet (default: the run's folder).")] = "",
     all_tables: AllTables = False,
     open_: Annotated[bool, typer.Option("--open", help="Open report.html in the browser.")] = False,
@@ -40,7 +40,7 @@ def report(
         raise UsageError(Problem("--open", f"{format_} is no page", "leave out --format, or --open"))
     from orchestrator.store.ledger import Ledger  # noqa: PLC0415 - opened when called
 
-    where = home_at(home)
+    where = home_with_runs(home)
     ledger = Ledger.open(where.root)
     try:
         run_id = ledger.find_run(run)
@@ -60,6 +60,7 @@ def _text(run_id: str, format_: str, home: Home, ledger: Ledger, *, all_tables: 
     from orchestrator.report.as_json import render_json  # noqa: PLC0415
     from orchestrator.report.html.page import render_html  # noqa: PLC0415
     from orchestrator.report.markdown import render_markdown  # noqa: PLC0415
+    from orchestrator.report.run_junit import run_junit  # noqa: PLC0415
     from orchestrator.report.summarize import summarize  # noqa: PLC0415
     from orchestrator.report.terminal import render_terminal  # noqa: PLC0415
 
@@ -71,6 +72,8 @@ def _text(run_id: str, format_: str, home: Home, ledger: Ledger, *, all_tables: 
         sys.stdout.write(render_html(summary, frames))
     elif format_ == "md":
         sys.stdout.write(render_markdown(summary))
+    elif format_ == "junit":
+        sys.stdout.write(run_junit(frames))
     else:
         sys.stdout.write(render_terminal(summary, all_tables=all_tables, width=80, colour=wants_colour()))
     page = write_report(summary, frames, home)
@@ -82,7 +85,7 @@ def _files(run_id: str, format_: str, home: Home, ledger: Ledger, out: Path | No
     from orchestrator.cli.answer import frames_of, short  # noqa: PLC0415
     from orchestrator.store.export import write_csv, write_parquet  # noqa: PLC0415
 
-    frames = frames_of(run_id, home, ledger)
+    frames = frames_of(run_id, home, ledger, lenient=False)
     folder = out or home.run_folder(run_id) / format_
     write = write_csv if format_ == "csv" else write_parquet
     for path in write(frames, folder):
@@ -99,7 +102,7 @@ def show(
     """Every round behind a row: figures, vitals, the exact command, digests, evidence."""
     from orchestrator.app.showing import show_text  # noqa: PLC0415 - pandas is loaded when called
 
-    sys.stdout.write(show_text(home_at(home), what, as_json=as_json, colour=wants_colour()))
+    sys.stdout.write(show_text(home_with_runs(home), what, as_json=as_json, colour=wants_colour()))
     return int(ExitCode.DONE)
 
 
@@ -113,7 +116,34 @@ def trace(
     from orchestrator.app.tracing import write_merged_trace  # noqa: PLC0415 - pandas is loaded when called
     from orchestrator.cli.answer import short  # noqa: PLC0415
 
-    path, lanes = write_merged_trace(home_at(home), what, Path(out) if out else None)
+    path, lanes = write_merged_trace(home_with_runs(home), what, Path(out) if out else None)
     sys.stdout.write(f"{short(path)}\n")
     sys.stderr.write(f"{lanes} traced processes; next: open it in ui.perfetto.dev or chrome://tracing\n")
     return int(ExitCode.DONE)
+
+
+@app.command("export")
+def export(
+    run: Annotated[str, typer.Argument(help="A run's name, a unique part of it, @last.")],
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder to make.")],
+    format_: Annotated[
+        Literal["csv", "parquet"], typer.Option("--format", help="Of the tables: csv, parquet.")
+    ] = "csv",
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Leave out evidence that can't be read; README.txt says which.")
+    ] = False,
+    home: HomeOption = "",
+) -> int:
+    """A run as a folder to hand on: every table, the report, what each column holds, checksums."""
+    from orchestrator.app.exporting import CHECKSUMS, export_run  # noqa: PLC0415 - pandas is loaded when called
+    from orchestrator.cli.answer import short  # noqa: PLC0415
+    from orchestrator.report.numbers import size  # noqa: PLC0415
+
+    target = Path(folder).absolute()
+    written, left_out = export_run(home_with_runs(home), run, target, format_, lenient=lenient)
+    sys.stdout.write(f"{short(target)}\n")
+    for words in left_out:
+        sys.stderr.write(f"left out: {words}\n")
+    total = size(sum(path.stat().st_size for path in written))
+    sys.stderr.write(f"{len(written)} files, {total}; next: its README.txt, and there sha256sum -c {CHECKSUMS}\n")
+    return int(ExitCode.INCOMPLETE if left_out else ExitCode.DONE)

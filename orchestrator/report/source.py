@@ -87,6 +87,11 @@ class RunFrames(Protocol):
         """phone, model, case, partition, mean_s, cpu_mean_s, share; in the order of their numbers."""
         ...
 
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """What could not be read of the evidence for the frames that were asked for so far, a sentence each."""
+        ...
+
 
 def records(frame: pd.DataFrame) -> list[Row]:
     """A frame's rows as mappings; NaN, NaT and NA become None."""

@@ -54,6 +54,7 @@ def summarize(frames: RunFrames) -> RunSummary:
         counts=count_trials(trials),
         models=models,
         hands=needs_hands(incidents_of(source.records(frames.incidents))),
+        unread=frames.unread,
     )
 
 

@@ -202,3 +202,5 @@ class RunSummary:
     models: tuple[ModelSummary, ...]
     hands: tuple[str, ...] = ()
     """What needs a person's hands, a sentence each."""
+    unread: tuple[str, ...] = ()
+    """What this was made without, as it could not be read, a sentence each."""

@@ -74,8 +74,12 @@ def counts_words(summary: RunSummary) -> list[str]:
 
 
 def hands_words(summary: RunSummary) -> list[str]:
-    """`needs hands: B3: no answer, quarantine: …`, one a phone, hub or server."""
-    return [f"needs hands: {words}" for words in summary.hands]
+    """What is not as it should be: `needs hands: B3: no answer, quarantine: …`, a run that has not ended, evidence
+    that could not be read."""
+    still_open = sum(counts.open for counts in summary.counts)
+    words = [f"not the whole run: {plural(still_open, 'trial')} not ended yet"] if still_open else []
+    words += [f"needs hands: {one}" for one in summary.hands]
+    return words + [f"made without: {one}" for one in summary.unread]
 
 
 def model_words(summary: RunSummary, model: ModelSummary) -> str:

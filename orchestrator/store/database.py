@@ -124,7 +124,8 @@ class Database:
         except StoreError as error:
             if str(self.path) in str(error):
                 raise
-            raise StoreError(f"{self.path}: {error}") from error
+            mend = f" ({_MALFORMED})" if "can't be read" in str(error) else ""
+            raise StoreError(f"{self.path}: {error}{mend}") from error
 
     def close(self) -> None:
         """Give all connections back. Nothing is lost by not doing so."""

@@ -14,7 +14,7 @@ import re
 import secrets
 import shutil
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -126,7 +126,7 @@ class EvidenceStore:
         """The file that holds a digest's content, gzipped if its name ends in `.gz`. Raises StoreError."""
         place = self._place(sha256)
         if place is None:
-            raise StoreError(f"evidence {sha256} is missing from {self.directory}")
+            raise StoreError(f"evidence {sha256} is missing from {self.directory} (bring it back from a copy)")
         return place
 
     def open(self, sha256: str) -> BinaryIO:
@@ -136,6 +136,19 @@ class EvidenceStore:
             return gzip.open(place, "rb") if place.suffix == ".gz" else place.open("rb")  # type: ignore[return-value]
         except OSError as error:
             raise StoreError(f"evidence {sha256} can't be read: {error.strerror or error}") from error
+
+    def pieces(self, sha256: str, piece_bytes: int = _PIECE_BYTES) -> Iterator[bytes]:
+        """The content in pieces. Raises StoreError: missing, damaged; also after the last piece, by its digest."""
+        found = hashlib.sha256()
+        try:
+            with self.open(sha256) as stream:
+                while piece := stream.read(piece_bytes):
+                    found.update(piece)
+                    yield piece
+        except (OSError, EOFError, zlib.error) as error:
+            raise StoreError(f"evidence {sha256} is damaged: {error}") from error
+        if found.hexdigest() != sha256:
+            raise StoreError(f"evidence {sha256} is damaged: its content has another digest")
 
     def read(self, sha256: str, max_bytes: int = MAX_FILE_BYTES) -> bytes:
         """The content. Raises StoreError: missing, damaged (the digest differs), or more than `max_bytes`."""

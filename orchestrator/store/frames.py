@@ -6,26 +6,20 @@ parsers of today.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from functools import cached_property
-from typing import TypeVar
 
-import numpy as np
 import pandas as pd
 
-from android_runner.assignment import Assignment, assignment_of
-from android_runner.block import LOG_FILE
-from android_runner.errors import ReportUnreadable
+from android_runner.assignment import Assignment
 from android_runner.nnapi.graph import Graph
 from android_runner.nnapi.notation import graph_from_text
-from android_runner.perf_report import MAX_STDOUT_BYTES, Latencies, iteration_lines
-from android_runner.result_file import MAX_RESULT_FILE_BYTES, parse_result_file
-from android_runner.trace import TraceTable, read_trace_chunks
+from android_runner.trace import TraceTable
 from android_runner.trace_shapes import shapes_of
 from orchestrator.errors import StoreError
 from orchestrator.outcome import Measured
 from orchestrator.plan.case import Case, Purpose
+from orchestrator.store.attempt_evidence import AttemptEvidence
 from orchestrator.store.battery_rows import with_batteries
 from orchestrator.store.columns import CHECKS, COLD_STARTS, COLUMNS, ITERATIONS, OPERATORS, PARTITIONS, PLACEMENTS
 from orchestrator.store.evidence import EvidenceStore
@@ -41,10 +35,7 @@ from orchestrator.store.trace_rows import cold_cells, operator_cells, warm_attem
 from orchestrator.store.typed import frame_of, typed
 from orchestrator.store.verify_rows import Verified, check_cells, other_nodes, verified_cells, wanted_nodes
 
-RESULT_FILE = "result.csv"
 MAX_CLAIM_GRAPH_BYTES = 256 * 1024 * 1024
-_TRACE_CHUNK_BYTES = 1024 * 1024
-_Read = TypeVar("_Read")
 
 
 class RunFrames:
@@ -53,12 +44,18 @@ class RunFrames:
     Raises StoreError when the ledger can't be read; for what comes from the evidence also when that is missing.
     """
 
-    def __init__(self, ledger: Ledger, evidence: EvidenceStore, run_id: str) -> None:
+    def __init__(self, ledger: Ledger, evidence: EvidenceStore, run_id: str, *, lenient: bool = False) -> None:
+        """With `lenient`, evidence that can't be read is left out, and `unread` says so."""
         self._ledger = ledger
         self._evidence = evidence
+        self._files = AttemptEvidence(evidence, lenient=lenient)
         self.run_id = run_id
         self._graphs: dict[str, Graph] = {}
-        self._traces: dict[str, TraceTable] = {}
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Evidence that could not be read for the frames that were asked for so far, a sentence each."""
+        return self._files.unread
 
     @cached_property
     def _contents(self) -> RunContents:
@@ -139,7 +136,7 @@ class RunFrames:
         parts: list[pd.DataFrame] = []
         for attempt in self._attempt_records:
             if attempt.purpose == Purpose.TIME and _measured(attempt):
-                latencies = self._latencies(attempt)
+                latencies = self._files.latencies(attempt)
                 head = {**dict.fromkeys(ITERATIONS), **self._head(attempt, ITERATIONS)}
                 cells = {name: [value] * latencies.size for name, value in head.items()}
                 parts.append(typed({**cells, "iteration": range(latencies.size), "latency_s": latencies}, ITERATIONS))
@@ -149,18 +146,22 @@ class RunFrames:
     def operators(self) -> pd.DataFrame:
         """One row an operator and execution provider of every trace."""
         rows: list[Cells] = []
-        for attempt in self._attempt_records:
-            if attempt.purpose == Purpose.TRACE and _measured(attempt):
-                head = self._head(attempt, OPERATORS)
-                rows += [{**head, **cells} for cells in operator_cells(self._trace(attempt))]
+        for attempt, trace in self._traced:
+            head = self._head(attempt, OPERATORS)
+            rows += [{**head, **cells} for cells in operator_cells(trace)]
         return frame_of("operators", rows)
 
     @cached_property
     def cold_starts(self) -> pd.DataFrame:
         """One row a trace: what its process needed before the first answer."""
-        traced = [one for one in self._attempt_records if one.purpose == Purpose.TRACE and _measured(one)]
-        cells = [{**self._head(one, COLD_STARTS), **cold_cells(self._trace(one))} for one in traced]
+        cells = [{**self._head(one, COLD_STARTS), **cold_cells(trace)} for one, trace in self._traced]
         return frame_of("cold_starts", cells)
+
+    @cached_property
+    def _traced(self) -> list[tuple[AttemptRecord, TraceTable]]:
+        """The attempts that traced, with their traces; without those that can't be read."""
+        traced = [one for one in self._attempt_records if one.purpose == Purpose.TRACE and _measured(one)]
+        return [(one, trace) for one in traced if (trace := self._files.trace(one)) is not None]
 
     @cached_property
     def predictions(self) -> pd.DataFrame:
@@ -178,8 +179,10 @@ class RunFrames:
         found: dict[str, Graph] = {}
         for variant in self._contents.variants:
             if variant.claim_graph:
-                with suppress(ValueError, StoreError):
+                try:
                     found[variant.variant_id] = self._claim_graph(variant.claim_graph)
+                except (ValueError, StoreError) as error:
+                    self._files.leave_out(f"{variant.model_name} {variant.recipe}: its graph can't be read: {error}")
         return found
 
     def _claim_graph(self, digest: str) -> Graph:
@@ -202,15 +205,13 @@ class RunFrames:
     def partitions(self) -> pd.DataFrame:
         """One row an NNAPI partition of every trace, with the CPU's time for the same nodes."""
         cases = {case.case_id: case for case in self._contents.cases}
-        traced = [one for one in self._attempt_records if one.purpose == Purpose.TRACE and _measured(one)]
-        by_case = {(one.case_id, one.phone): one for one in traced}
+        by_case = {(one.case_id, one.phone): trace for one, trace in self._traced}
         rows: list[Cells] = []
-        for attempt in traced:
+        for attempt, trace in self._traced:
             case = cases[attempt.case_id]
             beside = companion(case, cases.values())
             cpu = None if beside is None else by_case.get((beside.case_id, attempt.phone))
-            on_cpu = self._trace(cpu) if cpu is not None and cpu is not attempt else None
-            cells = partition_cells(self._trace(attempt), self._pieces(case, attempt.phone), on_cpu)
+            cells = partition_cells(trace, self._pieces(case, attempt.phone), None if cpu is trace else cpu)
             rows += [{**self._head(attempt, PARTITIONS), **one} for one in cells]
         return frame_of("partitions", rows)
 
@@ -223,11 +224,14 @@ class RunFrames:
     def _checked(self, verified: Verified) -> list[Cells]:
         attempts = {one.attempt_id: one for one in self._attempt_records}
         attempt, own = attempts[verified.attempt_id], attempts.get(verified.traced_id)
+        own_trace, trace = None if own is None else self._files.trace(own), self._files.trace(attempt)
+        shapes = self._files.of_trace(attempt, lambda chunks: shapes_of(chunks, wanted_nodes(verified.facts))) or {}
         if own is None:
             why = "nothing was traced of the case itself, to see whether the same nodes ran"
+        elif own_trace is None or trace is None:
+            why = "its trace can't be read"
         else:
-            why = other_nodes(self._trace(own), self._trace(attempt), verified.facts.prefix)
-        shapes = self._read_trace(attempt, lambda chunks: shapes_of(chunks, wanted_nodes(verified.facts)))
+            why = other_nodes(own_trace, trace, verified.facts.prefix)
         cells = check_cells(verified.case, verified.facts, shapes, why)
         return [{**self._head(attempt, CHECKS), **one} for one in cells]
 
@@ -239,50 +243,15 @@ class RunFrames:
     @cached_property
     def _introspections(self) -> list[tuple[Cells, Assignment]]:
         return [
-            (self._head(attempt, PLACEMENTS), self._said(attempt))
+            (self._head(attempt, PLACEMENTS), self._files.said(attempt))
             for attempt in self._attempt_records
             if attempt.purpose == Purpose.INTROSPECT
         ]
-
-    def _said(self, attempt: AttemptRecord) -> Assignment:
-        """What the runtime said; an attempt that never came to it has no log, and nothing is known."""
-        log, stderr = attempt.evidence.get(LOG_FILE), attempt.evidence.get("stderr")
-        return assignment_of(
-            None if log is None else self._evidence.read(log),
-            b"" if stderr is None else self._evidence.read(stderr),
-        )
 
     def _head(self, attempt: AttemptRecord, columns: Mapping[str, ColumnMeaning]) -> Cells:
         """The columns that say of which attempt a row is."""
         cells = self._attempt(attempt)
         return {name: cells.get(name) for name in columns if name in cells and name in COLUMNS["attempts"]}
-
-    def _latencies(self, attempt: AttemptRecord) -> Latencies:
-        result, stdout = attempt.evidence.get(RESULT_FILE), attempt.evidence.get("stdout")
-        try:
-            if result is not None:
-                return parse_result_file(self._evidence.read(result, MAX_RESULT_FILE_BYTES))
-            if stdout is not None:
-                return iteration_lines(self._evidence.read(stdout, MAX_STDOUT_BYTES))
-        except ReportUnreadable as error:
-            raise StoreError(f"attempt {attempt.attempt_id}: its evidence can't be read: {error}") from error
-        return np.array([], dtype=np.float64)
-
-    def _trace(self, attempt: AttemptRecord) -> TraceTable:
-        """A trace's sums, read once: operators, partitions and checks all ask for them."""
-        if attempt.attempt_id not in self._traces:
-            self._traces[attempt.attempt_id] = self._read_trace(attempt, read_trace_chunks)
-        return self._traces[attempt.attempt_id]
-
-    def _read_trace(self, attempt: AttemptRecord, read: Callable[[Iterable[bytes]], _Read]) -> _Read:
-        name = next((name for name in sorted(attempt.evidence) if name.endswith(".json")), None)
-        if name is None:
-            raise StoreError(f"attempt {attempt.attempt_id} measured a trace, but none is in its evidence")
-        try:
-            with self._evidence.open(attempt.evidence[name]) as stream:
-                return read(iter(lambda: stream.read(_TRACE_CHUNK_BYTES), b""))
-        except (ReportUnreadable, OSError, EOFError) as error:
-            raise StoreError(f"attempt {attempt.attempt_id}: {name} can't be read: {error}") from error
 
 
 def _measured(attempt: AttemptRecord) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from android_runner.block import BlockEnding
+from orchestrator.home import LEDGER_FILE
 from orchestrator.outcome import Outcome
 from orchestrator.store import joined_rows, run_rows, trial_rows
 from orchestrator.store.battery_log import BatteryLog
@@ -38,7 +39,7 @@ from orchestrator.variants.tolerance import Numerics
 
 __all__ = ["Counts", "Ledger", "RunSummary", "TrialRow", "TrialState"]
 
-FILE_NAME = "ledger.sqlite"
+FILE_NAME = LEDGER_FILE
 
 
 def _now() -> datetime:

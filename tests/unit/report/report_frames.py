@@ -30,6 +30,7 @@ class Frames:
     incidents: pd.DataFrame = field(default_factory=pd.DataFrame)
     operators: pd.DataFrame = field(default_factory=pd.DataFrame)
     nodes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    unread: tuple = ()
 
 
 @dataclass
