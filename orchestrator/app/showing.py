@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 
-from orchestrator.errors import StoreError
 from orchestrator.home import Home
 from orchestrator.report.as_json import plain
 from orchestrator.report.show import parse_target, show
@@ -13,6 +12,9 @@ from orchestrator.report.show_text import render_show
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frames import RunFrames
 from orchestrator.store.ledger import Ledger
+
+MAX_SHOWN_BYTES = 64 * 1024 * 1024
+"""Of a larger file no line is shown."""
 
 
 def show_text(home: Home, what: str, *, as_json: bool, colour: bool = False) -> str:
@@ -22,13 +24,10 @@ def show_text(home: Home, what: str, *, as_json: bool, colour: bool = False) -> 
     try:
         run_id = ledger.find_run(target.run)
         evidence = EvidenceStore(home.root)
-        frames = RunFrames(ledger, evidence, run_id)
+        frames = RunFrames(ledger, evidence, run_id, lenient=True)
 
-        def read(sha256: str) -> bytes | None:
-            try:
-                return evidence.read(sha256)
-            except StoreError:
-                return None
+        def read(sha256: str) -> bytes:
+            return evidence.read(sha256, MAX_SHOWN_BYTES)
 
         view = show(frames, dataclasses.replace(target, run=run_id), read)
     finally:

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from orchestrator.errors import Problem, UsageError
 from orchestrator.report import source, stats
 from orchestrator.report.answer import rounds_of
 from orchestrator.report.hands import ShownIncident, incidents_of
-from orchestrator.report.source import Cell, Row, RunFrames, number, text, whole
+from orchestrator.report.shown_attempt import ReadEvidence, ShownAttempt, shown_attempt
+from orchestrator.report.source import Cell, Row, RunFrames, text, whole
 from orchestrator.report.summarize import summarize
 from orchestrator.report.summary import PhoneAnswer, RunSummary, SettingRow
 from orchestrator.report.tally import why_skipped
-
-ReadEvidence = Callable[[str], bytes | None]
-"""The bytes of an evidence file by its digest; None where the store has them no more."""
-
-STDERR_LINES = 4
-STDERR_BYTES = 4096
-
-_DIGESTS = ("binary_digest", "variant", "inputs_digest", "script_digest", "graph_digest", "case", "trial", "attempt")
+from orchestrator.report.why_number import WhySource, why_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,35 +27,9 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownAttempt:
-    """One attempt: how it ended, its figures in seconds, vitals as (name, before, after), the exact command, digests
-    by what they are of, evidence by file name, the first lines of stderr."""
-
-    attempt: str
-    round: int
-    number: int
-    purpose: str
-    outcome: str
-    kind: str
-    message: str
-    p50_s: float | None
-    p90_s: float | None
-    iterations: int | None
-    warm_up_dropped: int | None
-    flat: bool | None
-    exit_code: int | None
-    slot_wait_s: float | None
-    adopted: bool
-    vitals: tuple[tuple[str, str, str], ...]
-    argv: tuple[str, ...]
-    digests: tuple[tuple[str, str], ...]
-    evidence: tuple[tuple[str, str], ...]
-    stderr: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownRow:
-    """One row of a phone. `number` is what names it behind the phone; `skipped` are (round, reason)."""
+    """One row of a phone. `number` is what names it behind the phone; `skipped` are (round, reason); `why` says in five
+    sentences why its number is what it is, where one row was asked for."""
 
     number: int
     phone: str
@@ -79,6 +46,7 @@ class ShownRow:
     reason: str
     attempts: tuple[ShownAttempt, ...]
     skipped: tuple[tuple[int, str], ...]
+    why: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +57,8 @@ class ShowView:
     detail: bool
     rows: tuple[ShownRow, ...]
     incidents: tuple[ShownIncident, ...] = ()
+    unread: tuple[str, ...] = ()
+    """What this was made without, as it could not be read."""
 
 
 def parse_target(words: str) -> Target:
@@ -120,14 +90,25 @@ def show(frames: RunFrames, target: Target, read_evidence: ReadEvidence) -> Show
     if not places:
         raise UsageError(_no_such(summary, target))
     rows = []
+    operators = source.records(frames.operators) if target.row else []
     for place in places:
         own = attempts.get((place.cell.phone, place.cell.case), []) if target.phone else []
-        read = read_evidence if target.row else _nothing
-        rows.append(_shown(place, tuple(_attempt(row, read) for row in own)))
+        read = read_evidence if target.row else None
+        found = _shown(place, tuple(shown_attempt(row, read) for row in own))
+        rows.append(replace(found, why=_why(place, own, operators)) if target.row else found)
     phones = {place.cell.phone for place in places} if target.phone else None
     happened = () if target.row else incidents_of(source.records(frames.incidents))
     beside = tuple(one for one in happened if phones is None or one.phone in phones)
-    return ShowView(run=summary.head.run, detail=bool(target.row), rows=tuple(rows), incidents=beside)
+    return ShowView(
+        run=summary.head.run, detail=bool(target.row), rows=tuple(rows), incidents=beside, unread=frames.unread
+    )
+
+
+def _why(place: _Place, tries: list[Row], operators: list[Row]) -> tuple[str, ...]:
+    cell = place.cell
+    traced = [row for row in operators if (text(row, "phone"), text(row, "case")) == (cell.phone, cell.case)]
+    known = WhySource(cell=cell, answer=place.answer, setting=place.setting, tries=tries, operators=traced)
+    return why_number(known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,88 +176,3 @@ def _shown(place: _Place, attempts: tuple[ShownAttempt, ...]) -> ShownRow:
         attempts=attempts,
         skipped=tuple((whole(row, "round") or 0, why_skipped(row)) for row in skipped),
     )
-
-
-def _attempt(row: Row, read_evidence: ReadEvidence) -> ShownAttempt:
-    evidence = _pairs(row, "evidence")
-    stderr = dict(evidence).get("stderr")
-    return ShownAttempt(
-        attempt=text(row, "attempt"),
-        round=whole(row, "round") or 0,
-        number=whole(row, "number") or 0,
-        purpose=text(row, "purpose", "time"),
-        outcome=text(row, "outcome"),
-        kind=text(row, "kind"),
-        message=text(row, "message"),
-        p50_s=number(row, "p50_s"),
-        p90_s=number(row, "p90_s"),
-        iterations=whole(row, "iterations"),
-        warm_up_dropped=whole(row, "warm_up_dropped"),
-        flat=None if row.get("flat") is None else source.flag(row, "flat"),
-        exit_code=whole(row, "exit_code"),
-        slot_wait_s=number(row, "slot_wait_s"),
-        adopted=source.flag(row, "adopted"),
-        vitals=_vitals(row),
-        argv=_words(row, "argv"),
-        digests=tuple((key, value) for key in _DIGESTS if (value := text(row, key))),
-        evidence=evidence,
-        stderr=_first_lines(read_evidence(stderr)) if stderr else (),
-    )
-
-
-def _nothing(_digest: str) -> bytes | None:
-    return None
-
-
-def _first_lines(data: bytes | None) -> tuple[str, ...]:
-    if data is None:
-        return ("(no longer in the evidence store)",)
-    lines = data[:STDERR_BYTES].decode("utf-8", errors="replace").splitlines()
-    more = len(lines) > STDERR_LINES or len(data) > STDERR_BYTES
-    return (*lines[:STDERR_LINES], *(["…"] if more else []))
-
-
-def _vitals(row: Row) -> tuple[tuple[str, str, str], ...]:
-    """Columns that come in pairs, `before_x` and `after_x` or `x_before` and `x_after`, as (x, before, after)."""
-    found: dict[str, list[str]] = {}
-    for key in row:
-        for at, word in enumerate(("before", "after")):
-            name = key.removeprefix(f"{word}_") if key.startswith(f"{word}_") else key.removesuffix(f"_{word}")
-            if name != key:
-                found.setdefault(name, ["", ""])[at] = _brief(row[key])
-    return tuple((name, before, after) for name, (before, after) in found.items() if before or after)
-
-
-def _brief(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, Mapping):
-        return " ".join(f"{key} {_brief(item)}" for key, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return " ".join(_brief(item) for item in value)
-    return str(value)
-
-
-def _parsed(row: Row, key: str) -> object:
-    """A cell that holds a structure, also where it comes as JSON text."""
-    value = row.get(key)
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
-
-
-def _pairs(row: Row, key: str) -> tuple[tuple[str, str], ...]:
-    value = _parsed(row, key)
-    return tuple((str(name), str(item)) for name, item in value.items()) if isinstance(value, Mapping) else ()
-
-
-def _words(row: Row, key: str) -> tuple[str, ...]:
-    value = _parsed(row, key)
-    if isinstance(value, str):
-        return (value,)
-    return tuple(str(item) for item in value) if isinstance(value, Sequence) else ()

@@ -10,7 +10,8 @@ from rich.cells import cell_len
 from orchestrator.report.hands import incident_lines
 from orchestrator.report.lines import Line, Span, joined, line, paragraph, rendered, shown
 from orchestrator.report.numbers import decimals_for, ms
-from orchestrator.report.show import ShownAttempt, ShownRow, ShowView
+from orchestrator.report.show import ShownRow, ShowView
+from orchestrator.report.shown_attempt import ShownAttempt
 from orchestrator.report.tally import first_line, kind_word
 
 
@@ -23,8 +24,11 @@ def render_show(view: ShowView, *, width: int = 80, colour: bool = False) -> str
         lines += paragraph(joined(["virtual" if phone[1] else "", phone[0]]), width, style="bold")
         for row in rows:
             lines += _row(row, width)
+            lines += _why(row, width)
             lines += _rounds(row, view.detail, width)
     lines += incident_lines(view.incidents, width)
+    for words in view.unread:
+        lines += [(), *paragraph(f"made without: {words}", width, hang=2)]
     if not view.detail and view.rows:
         label = view.rows[0].label
         lines += [(), line(Span(f"one row: orch show {view.run}/{label}/{view.rows[0].number}", "dim"))]
@@ -45,6 +49,13 @@ def _row(row: ShownRow, width: int) -> list[Line]:
         row.reason,
     ]
     return paragraph(f"{row.number} {joined(words)}", width, indent=2, hang=4)
+
+
+def _why(row: ShownRow, width: int) -> list[Line]:
+    lines: list[Line] = [(), line("why this number")] if row.why else []
+    for words in row.why:
+        lines += paragraph(words, width, indent=2, hang=2)
+    return lines
 
 
 def _rounds(row: ShownRow, detail: bool, width: int) -> list[Line]:
@@ -73,7 +84,8 @@ def _attempt(attempt: ShownAttempt, decimals: int, width: int) -> list[Line]:
     if attempt.outcome == "measured":
         timed = attempt.p50_s is not None
         figures = f"p50 {ms(attempt.p50_s, decimals)} ms, p90 {ms(attempt.p90_s, decimals)} ms" if timed else ""
-        words = joined(["measured", figures, _iterations(attempt)], ", ")
+        apart = "does not count" if timed and not attempt.counted else ""
+        words = joined(["measured", figures, _iterations(attempt), apart], ", ")
     else:
         words = joined(
             [attempt.outcome, kind_word(attempt.kind) if attempt.kind else "", " ".join(attempt.message.split())], ": "
@@ -85,6 +97,9 @@ def _attempt(attempt: ShownAttempt, decimals: int, width: int) -> list[Line]:
     ]
     lines: list[Line] = [()]
     lines += paragraph(joined([f"{kind}{tried}: {words}", *extra]), width, style="bold", hang=2)
+    if attempt.validity:
+        reasons = "; ".join(attempt.validity_reasons)
+        lines += paragraph(joined([f"validity: {attempt.validity}", reasons]), width, indent=2, hang=2)
     vitals = [
         f"{name} {before}" if before == after else f"{name} {before or '–'} → {after or '–'}"
         for name, before, after in attempt.vitals
@@ -93,8 +108,9 @@ def _attempt(attempt: ShownAttempt, decimals: int, width: int) -> list[Line]:
     if attempt.evidence:
         names = [f"{name} {digest[:12]}" for name, digest in attempt.evidence]
         lines += paragraph(f"evidence: {', '.join(names)}", width, indent=2, hang=2)
-    for text in attempt.stderr:
-        lines += paragraph(f"stderr: {text}", width, indent=2, hang=2) if first_line(text) else []
+    for name, said in (("stderr", attempt.stderr), ("log", attempt.log)):
+        for text in said:
+            lines += paragraph(f"{name}: {text}", width, indent=2, hang=2) if first_line(text) else []
     return lines
 
 
@@ -138,6 +154,10 @@ def _commands(row: ShownRow, width: int) -> list[Line]:
     for argv, rounds in commands.items():
         which = "" if len(commands) == 1 else f" of {', '.join(dict.fromkeys(rounds))}"
         lines += [(), line(f"command{which}"), *_command(argv, width)]
+    kept = next((digest for attempt in row.attempts for _, digest in attempt.evidence), "")
+    if kept:
+        words = f"raw files lie in the home under their digests: evidence/{kept[:2]}/{kept[:12]}… (.gz where large)"
+        lines += [(), *paragraph(words, width, hang=2)]
     same = [pair for pair, rounds in shared.items() if len(rounds) == len(row.attempts)]
     if same:
         lines += [(), line("digests")]

@@ -83,6 +83,11 @@ class RunFrames(Protocol):
         ...
 
     @property
+    def operators(self) -> pd.DataFrame:
+        """phone, case, operator, ran_on, nodes, runs, self_s, share: a row an operator and provider of every trace."""
+        ...
+
+    @property
     def partitions(self) -> pd.DataFrame:
         """phone, model, case, partition, mean_s, cpu_mean_s, share; in the order of their numbers."""
         ...

@@ -168,6 +168,18 @@ def test_rounds_that_cannot_be_read(there: Orch, refused: Refused) -> None:
     refused(there("report", "--format", "csv", "--out", "tables"), "attempt a2: stdout can't be read")
 
 
+def test_a_log_that_cannot_be_read(there: Orch, refused: Refused) -> None:
+    path = kept_file(there, "i0", "logcat")
+    path.write_bytes(path.read_bytes()[:-1])
+    shown = there("show", "@last/B3/2")
+    text = " ".join(shown.out.split())
+    assert shown.code == 0, shown
+    assert f"log: (evidence {path.name.split('.')[0]} is damaged" in text
+    assert "made without: attempt i0: logcat can't be read" in text
+    assert "what NNAPI took is not known" in text
+    refused(there("export", "@last", "out"), "attempt i0: logcat can't be read")
+
+
 def test_output_that_cannot_be_written(there: Orch, refused: Refused, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")

@@ -27,11 +27,6 @@ class DetailFrames(source.RunFrames, Protocol):
     """The frames of a summary, and those that only details need."""
 
     @property
-    def operators(self) -> pd.DataFrame:
-        """A row an operator and execution provider of every trace."""
-        ...
-
-    @property
     def nodes(self) -> pd.DataFrame:
         """A row a node of each variant, for each API level and set of NNAPI flags."""
         ...

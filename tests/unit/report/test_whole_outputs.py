@@ -57,7 +57,7 @@ def test_show(frames, name, words):
     attempts["evidence"] = [{"stdout": "aa" * 32, "stderr": "bb" * 32}] * len(attempts)
     attempts["binary_digest"] = "2e" * 32
     frames = type(frames)(**{**vars(frames), "attempts": attempts})
-    read = {"bb" * 32: b"warning: one\nsecond\nthird\nfourth\nfifth\n"}.get
+    read = {"bb" * 32: b"warning: one\nsecond\nthird\nfourth\nfifth\n"}.__getitem__
     golden.check(f"{name}.txt", render_show(show(frames, parse_target(words), read)))
 
 
