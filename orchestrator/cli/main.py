@@ -34,6 +34,7 @@ COMMANDS: dict[str, Entry] = {
     "report": Entry("reports", "Everyday", "A run's answer: page, text, Markdown, JSON, JUnit, CSV, Parquet."),
     "runs": Entry("runs", "Everyday", "The runs of this home, newest first."),
     "show": Entry("reports", "Everyday", "Every round behind a row: figures, vitals, command, evidence."),
+    "compare": Entry("compare", "Decide", "Compares what was measured: is NEW faster than BASE, and how sure?"),
     "model": Entry("model", "Decide", "Check a model, build its variants, ship one: all on the host."),
     "devices": Entry("devices", "Lab", "The phones; label, hold, free, quarantine, retire them."),
     "doctor": Entry("doctor", "Lab", "What will stop or bite a lab on this computer, and the mend."),

@@ -1,10 +1,10 @@
-"""Pure: two sides of many cases → what may be said of each: faster, slower, the same, nothing, or not with these rounds.
+"""Pure: two sides of many cases → what may be said of each: faster, slower, same, undecided, or not with these rounds.
 
 Ratio and interval are those of logarithms (`orchestrator.measure.interval`): of the differences by common round where
 both sides stand in one run, for what they met together goes out; else Welch's. A word is more than an interval:
 
-* `same`: the case's own 95 % interval lies within ± delta. No rank test is asked, and no correction made: of cases that
-  truly differ by more than delta, at most one in twenty is called the same.
+* `same`: the case's own 95 % interval lies within ± delta. No rank test is asked, and no correction made: of cases
+  that truly differ by more than delta, at most one in forty is called the same.
 * `faster`, `slower`: the exact rank test is a discovery of the matrix (`orchestrator.measure.discoveries`), and the
   interval leaves 1 out.
 * `insufficient data`: fewer than three rounds on a side, or too few for a discovery whatever they had been.

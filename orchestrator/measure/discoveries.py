@@ -1,15 +1,15 @@
 """Pure: many questions at once. Which differences of a matrix are discoveries, and which could never have been one.
 
-*False discoveries*: of 300 cases that are all the same, 15 differ at p ≤ 0.05. Y. Benjamini and Y. Hochberg ("Controlling
-the false discovery rate", Journal of the Royal Statistical Society B 57, 1995, 289-300): with m p-values in order, all up
-to the largest k with p(k) ≤ k q / m are discoveries, and on average at most a share q of them is false. It holds for
-independent questions, and where they depend on each other positively, as cases of one phone do (Benjamini and
-Yekutieli, Annals of Statistics 29, 2001, 1165-1188).
+*False discoveries*: of 300 cases that are all the same, 15 differ at p ≤ 0.05. Y. Benjamini and Y. Hochberg
+("Controlling the false discovery rate", Journal of the Royal Statistical Society B 57, 1995, 289-300): with m
+p-values in order, all up to the largest k with p(k) ≤ k q / m are discoveries, and on average at most a share q of
+them is false. It holds for independent questions, and where they depend on each other positively, as cases of one
+phone do (Benjamini and Yekutieli, Annals of Statistics 29, 2001, 1165-1188).
 
 *Insufficient data*: few rounds can't give a small p-value whatever they are. A case is out of reach when it would not
-have been a discovery even had all its rounds agreed, everything else being as it was. Cases whose least p-value is above
-q can be no discovery in any matrix; they are left out of m, as no outcome has a say in that (R. E. Tarone, Biometrics 46,
-1990, 515-522; P. B. Gilbert, Applied Statistics 54, 2005, 143-158).
+have been a discovery even had all its rounds agreed, everything else being as it was. Cases whose least p-value is
+above q can be no discovery in any matrix; they are left out of m, as no outcome has a say in that (R. E. Tarone,
+Biometrics 46, 1990, 515-522; P. B. Gilbert, Applied Statistics 54, 2005, 143-158).
 """
 
 from __future__ import annotations

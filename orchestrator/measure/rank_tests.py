@@ -1,13 +1,15 @@
 """Pure: exact rank tests of rounds. They ask only which of two rounds was longer, so that no outlier makes a discovery.
 
-*Two runs*: F. Wilcoxon's rank sum ("Individual comparisons by ranking methods", Biometrics Bulletin 1, 1945, 80-83), the
-test of H. B. Mann and D. R. Whitney. *Pairs of one run*: his signed ranks, of the differences by round. Equal values
-share the mean of their ranks, and the null distribution is that of these very ranks over all ways to deal them out (over
-all signs), counted exactly: a p-value is exact with ties too, where the tables, and scipy's `exact`, are not. Beyond
-`EXACT_ROUNDS` the normal approximation with its correction for ties takes over, which is then right to the third digit.
+*Two runs*: F. Wilcoxon's rank sum ("Individual comparisons by ranking methods", Biometrics Bulletin 1, 1945, 80-83),
+the test of H. B. Mann and D. R. Whitney. *Pairs of one run*: his signed ranks, of the differences by round. Equal
+values share the mean of their ranks, and the null distribution is that of these very ranks over all ways to deal them
+out (over all signs), counted exactly: a p-value is exact with ties too, where the tables, and scipy's `exact`, are
+not. Beyond `EXACT_ROUNDS` the normal approximation with its correction for ties takes over, which is then right to
+the third digit.
 
 p is two-sided: the share of all ways that lie at least as far from the mean as what was seen. So few rounds have a
-least p-value that they can give at all, and whoever asks many questions must know it (`orchestrator.measure.discoveries`).
+least p-value that they can give at all, and whoever asks many questions must know it
+(`orchestrator.measure.discoveries`).
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -80,6 +83,7 @@ def _doubled_ranks(values: Sequence[float]) -> list[int]:
     return ranks
 
 
+@lru_cache(maxsize=256)  # without ties the same for all cases of as many rounds
 def _sums_of(ranks: tuple[int, ...], n: int) -> NDArray[np.float64]:
     """In how many ways `n` of the ranks have each sum."""
     import numpy as np  # noqa: PLC0415 - heavy, and only who compares needs it
@@ -92,6 +96,7 @@ def _sums_of(ranks: tuple[int, ...], n: int) -> NDArray[np.float64]:
     return counted
 
 
+@lru_cache(maxsize=256)
 def _signed_sums(ranks: tuple[int, ...]) -> NDArray[np.float64]:
     """In how many ways of giving signs the positive ranks have each sum."""
     import numpy as np  # noqa: PLC0415 - as above

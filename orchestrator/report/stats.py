@@ -137,16 +137,17 @@ def speed_ratio(base: Rounds, row: Rounds, *, first: int | None = None) -> Ratio
     common = sorted(base.keys() & row.keys())
     logs = [math.log(base[number]) - math.log(row[number]) for number in common]
     if len(logs) >= MIN_ROUNDS:
-        return _ratio(interval(logs, first=first))
+        return ratio_of(interval(logs, first=first))
     if min(len(base), len(row)) >= MIN_ROUNDS:
         own = [[math.log(rounds[number]) for number in sorted(rounds)] for rounds in (base, row)]
-        return _ratio(difference(*own, first=first), paired=False)
+        return ratio_of(difference(*own, first=first), paired=False)
     if not logs:
         return None
     return Ratio(value=_exp(math.fsum(logs) / len(logs)), low=None, high=None, n=len(logs))
 
 
-def _ratio(found: Interval, *, paired: bool = True) -> Ratio:
+def ratio_of(found: Interval, *, paired: bool = True) -> Ratio:
+    """The ratio whose logarithm has this interval."""
     return Ratio(
         value=_exp(found.centre),
         low=_exp(found.low),

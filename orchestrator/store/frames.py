@@ -151,6 +151,10 @@ class RunFrames:
             rows += [{**head, **cells} for cells in operator_cells(trace)]
         return frame_of("operators", rows)
 
+    def traces(self) -> list[tuple[Cells, TraceTable]]:
+        """Every trace with all of its nodes, and of which attempt it is."""
+        return [(self._head(one, OPERATORS), table) for one, table in self._traced]
+
     @cached_property
     def cold_starts(self) -> pd.DataFrame:
         """One row a trace: what its process needed before the first answer."""

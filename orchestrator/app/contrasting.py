@@ -1,0 +1,87 @@
+"""`orch compare`: two runs of a home, read from ledger and evidence, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from android_runner.trace import TraceTable
+from orchestrator.app.standing import run_lock
+from orchestrator.errors import Problem, UsageError
+from orchestrator.home import Home
+from orchestrator.measure.contrast import Word
+from orchestrator.report.comparison.compare import AskedComparison, Met, compare
+from orchestrator.report.comparison.nouns import Comparison, OperatorChange
+from orchestrator.report.comparison.sides import Side, side_of
+from orchestrator.report.comparison.work import Traced, operator_changes
+from orchestrator.report.show import Target, parse_target
+from orchestrator.report.source import text
+from orchestrator.store.evidence import EvidenceStore
+from orchestrator.store.frames import RunFrames
+from orchestrator.store.ledger import Ledger
+from orchestrator.store.records import RunState
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    side: Side
+    frames: RunFrames
+
+
+def compare_runs(home: Home, base: str, new: str, asked: AskedComparison, *, unfinished: bool = False) -> Comparison:
+    """NEW beside BASE, each RUN, RUN/PHONE or RUN/PHONE/ROW. Raises UsageError where they can't be compared, and
+    StoreError where ledger or evidence can't be read. An unfinished run is refused unless `unfinished`."""
+    targets = parse_target(base), parse_target(new)
+    ledger = Ledger.open(home.root)
+    try:
+        read = [_read(ledger, home, target, unfinished=unfinished) for target in targets]
+        met = compare(read[0].side, read[1].side, asked)
+        return _with_operators(met, read)
+    finally:
+        ledger.close()
+
+
+def _read(ledger: Ledger, home: Home, target: Target, *, unfinished: bool) -> _Read:
+    run_id = ledger.find_run(target.run)
+    if not unfinished:
+        _require_finished(ledger, home, run_id)
+    frames = RunFrames(ledger, EvidenceStore(home.root), run_id, lenient=True)
+    side = side_of(frames, replace(target, run=run_id))
+    if not side.cases and (target.phone or target.row):
+        raise UsageError(
+            Problem("/".join(filter(None, (run_id, target.phone, target.row))), "no such phone or row in this run",
+                    f"orch show {run_id} lists them")
+        )  # fmt: skip
+    return _Read(side, frames)
+
+
+def _require_finished(ledger: Ledger, home: Home, run_id: str) -> None:
+    summary = ledger.summary(run_id)
+    if summary.state is RunState.FINISHED:
+        return
+    left = summary.planned - summary.measured - summary.failed - summary.skipped
+    living = run_lock(home, run_id).holder() is not None
+    mend = "wait for its end" if living else f"orch resume {run_id}"
+    what = f"unfinished ({summary.state.value}): {left} of {summary.planned} trials are open"
+    raise UsageError(Problem(run_id, what, f"{mend}, or --unfinished compares what is there"))
+
+
+def _with_operators(met: Met, read: list[_Read]) -> Comparison:
+    """The comparison with the operators of its traced cases; a trace that can't be read costs only them."""
+    comparison = met.comparison
+    tables = [_traces(one.frames) for one in read]
+    unread = dict.fromkeys(words for one in read for words in one.frames.unread)
+    changes: list[OperatorChange] = []
+    for pair, case in zip(met.pairs, comparison.cases, strict=True):
+        found = [
+            table.get((side.cell.phone, side.cell.case))
+            for table, side in zip(tables, (pair.base, pair.new), strict=True)
+        ]
+        if found[0] is not None and found[1] is not None and case.verdict is not Word.SAME:
+            changes += operator_changes(Traced(case.label, case.models, case.name, found[0], found[1]))
+    return replace(comparison, operators=tuple(changes), notes=(*comparison.notes, *unread))
+
+
+def _traces(frames: RunFrames) -> Mapping[tuple[str, str], TraceTable]:
+    """The last trace of each phone and case."""
+    return {(text(head, "phone"), text(head, "case")): table for head, table in frames.traces()}

@@ -1,0 +1,85 @@
+"""Pure: two traces of one case node by node: which nodes do the same work on both sides, and how long each took.
+
+A fused node keeps the name of the node that it grew from (`conv1` stays `conv1`, or becomes
+`conv1/ConvActivationFusion/`, `fused conv1`, `conv1_nchwc`), so nodes meet by name without what optimizers add to it.
+What was fused into another node has no partner: it stands alone, and its time with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from android_runner.trace import NodeTime, TraceTable
+from orchestrator.report.comparison.nouns import OperatorChange
+
+_ADDED = re.compile(r"(_token_\d+|/\w*Fusion\w*/?|_nchwc|_nhwc|_Nhwc\w*|_transformed)$")
+_BEFORE = re.compile(r"^(fused )+")
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """Where a trace comes from in a comparison, and what it says on either side."""
+
+    label: str
+    model: str
+    row: str
+    base: TraceTable
+    new: TraceTable
+
+
+def stem(name: str) -> str:
+    """A node's name without what optimizers add to it."""
+    cut = _BEFORE.sub("", name)
+    while (shorter := _ADDED.sub("", cut)) != cut:
+        cut = shorter
+    return cut
+
+
+def operator_changes(traced: Traced) -> list[OperatorChange]:
+    """Time by what the nodes are on both sides, most first; nothing where a trace has no whole run."""
+    if not traced.base.runs_us or not traced.new.runs_us:
+        return []
+    olds, news = (_by_stem(table.nodes) for table in (traced.base, traced.new))
+    groups: dict[tuple[str, str], tuple[Counter[str], Counter[str], list[float]]] = {}
+    for name in dict.fromkeys([*olds, *news]):
+        old, new = olds.get(name, []), news.get(name, [])
+        ways = tuple("+".join(sorted({_shown(node) for node in nodes})) for nodes in (old, new))
+        group = groups.setdefault((ways[0], ways[1]), (Counter(), Counter(), [0.0, 0.0]))
+        for at, (nodes, table) in enumerate(((old, traced.base), (new, traced.new))):
+            for node in nodes:
+                counts = group[at]
+                assert isinstance(counts, Counter)
+                counts[_shown(node)] += 1
+                group[2][at] += node.self_us / 1e6 / len(table.runs_us)
+    rows = [
+        OperatorChange(
+            label=traced.label,
+            model=traced.model,
+            row=traced.row,
+            base=_words(old),
+            new=_words(new),
+            base_s=times[0],
+            new_s=times[1],
+        )
+        for old, new, times in groups.values()
+    ]
+    return sorted(rows, key=lambda row: -max(row.base_s, row.new_s))
+
+
+def _by_stem(nodes: Sequence[NodeTime]) -> dict[str, list[NodeTime]]:
+    """Nodes by what their names have in common; those of one operator without a name of their own by that operator."""
+    found: dict[str, list[NodeTime]] = {}
+    for node in nodes:
+        found.setdefault(stem(node.node) or f" {node.op_name}", []).append(node)
+    return found
+
+
+def _shown(node: NodeTime) -> str:
+    return node.op_name if node.provider == "CPUExecutionProvider" else f"{node.op_name} ({node.provider})"
+
+
+def _words(counts: Counter[str]) -> str:
+    return " + ".join(f"{n} {name}" if n > 1 else name for name, n in sorted(counts.items()))
