@@ -48,6 +48,10 @@ class Forked:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._pidfd, number)
 
+    def ended(self, within_s: float) -> bool:
+        """Whether it ends within so many seconds; returns as soon as it does."""
+        return bool(select.select([self._answers], [], [], within_s)[0])
+
     def wait(self, timeout_s: float | None = None) -> int:
         """Its exit code; minus the signal that ended it. Raises TimeoutError; it runs on then."""
         self._answers.settimeout(timeout_s)
@@ -90,6 +94,11 @@ class ForkedOrch:
         """Send a signal to the command that was started last, unless it has ended."""
         assert self._command is not None
         self._command.send(number)
+
+    def ended(self, within_s: float) -> bool:
+        """Whether the command that was started last ends within so many seconds; returns as soon as it does."""
+        assert self._command is not None
+        return self._command.ended(within_s)
 
     def wait(self) -> int:
         """The exit code of the command that was started last; minus the signal that ended it."""

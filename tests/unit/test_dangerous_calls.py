@@ -23,7 +23,17 @@ OWN_PROGRAM = ROOT / "android_runner/virtual/perf_test/build.py"
 HARMLESS = {("re", "compile"), ("ast", "compile"), ("platform", "system")}
 """What hangs on these is another thing of the same name."""
 PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----\s+[A-Za-z0-9+/=]{40}")
-NOT_OURS = {".git", ".venv", "build", ".hypothesis", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+NOT_OURS = {
+    ".git",
+    ".venv",
+    "build",
+    "orch-runs",
+    ".hypothesis",
+    "__pycache__",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".pytest_cache",
+}
 
 
 def found(tree: ast.AST) -> Iterator[tuple[int, str]]:
