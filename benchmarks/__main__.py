@@ -28,6 +28,7 @@ ROWS = {
     "scheduler": "scheduler",
     "known_truth": "known_truth",
     "known_truth_phone": "known_truth_phone",
+    "ab": "ab",
 }
 """The name of a row, and the module under `benchmarks` whose `run()` measures it."""
 

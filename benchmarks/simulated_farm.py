@@ -20,7 +20,8 @@ from android_runner.others import load_by_others
 from android_runner.settings import SessionSettings
 from android_runner.validity import Limits, Standing, judge_validity
 from android_runner.virtual.heat.simulated import SimulatedPhone
-from orchestrator.farm.blocks import Canary, Precision, Rules
+from orchestrator.farm.blocks import Canary, Rules
+from orchestrator.farm.enough import Precision
 from orchestrator.farm.protocol import BlockEnded, EndTrial, Event, PhoneUp, Planned, RunBlock, Work, WorkEnded
 from orchestrator.farm.state import FarmState
 from orchestrator.measure.interval import FIRST_STAGE

@@ -9,11 +9,11 @@ from android_runner.capabilities import Capabilities, probe
 from android_runner.deadline import Deadline
 from android_runner.errors import BinaryUnusable, Blame, PhoneFull, Retry, RunnerError
 from android_runner.staging import stage, staged_dir
-from orchestrator.app.binary import Tool
+from orchestrator.app.binary import Tool, Tools
 from orchestrator.app.phones import Phone
 from orchestrator.app.site import Site
 from orchestrator.errors import NoUsableDevice, Problem, UsageError
-from orchestrator.farm.kit import BINARY_NAME
+from orchestrator.farm.kit import BINARY_NAME, Able
 
 PROBE_S = 600.0
 """Staging a binary of some 30 MB over a slow hub, and starting it once."""
@@ -41,23 +41,30 @@ def capabilities_of(phone: Phone, tool: Tool, site: Site, keep: Collection[str] 
 
 
 def able_phones(
-    phones: Sequence[Phone], tool: Tool, site: Site, keep: Collection[str] = ()
-) -> list[tuple[Phone, Capabilities]]:
-    """The phones that can execute the tool, with what it can do there; the others are said, each with its reason.
+    phones: Sequence[Phone], tools: Tools, site: Site, keep: Collection[str] = ()
+) -> list[tuple[Phone, Able]]:
+    """The phones that can execute the tools, with what each can do there; the others are said, each with its reason.
 
     `keep`: digests of staged units that stay on the phones, since a block of the run may still use them there.
     When none is left, raises UsageError if the tool is to blame on any, NoUsableDevice if it is the phones alone.
     """
     problems: list[Problem] = []
     blamed: list[Blame] = []
-    able: list[tuple[Phone, Capabilities]] = []
+    able: list[tuple[Phone, Able]] = []
+    keep = [*keep, *(tool.unit.digest for tool in tools.every)]
 
-    def ask(phone: Phone) -> Capabilities | RunnerError:
-        return _ask(phone, tool, site, keep)
+    def ask(phone: Phone) -> Able | RunnerError:
+        found: dict[str, Capabilities] = {}
+        for tool in tools.every:
+            one = _ask(phone, tool, site, keep)
+            if isinstance(one, RunnerError):
+                return one
+            found[tool.unit.digest] = one
+        return found
 
     with ThreadPoolExecutor(max_workers=8) as pool:
         for phone, found in zip(phones, pool.map(ask, phones), strict=True):
-            if isinstance(found, Capabilities):
+            if not isinstance(found, RunnerError):
                 able.append((phone, found))
             else:
                 problems.append(Problem(phone.label, str(found), _mend(found)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from android_runner.capabilities import Capabilities
 from android_runner.facts import PhoneFacts
 from android_runner.ort import OrtVersion
 from android_runner.phone.listing import script_digest
@@ -15,7 +15,7 @@ from android_runner.settings import SessionSettings
 from orchestrator import __version__
 from orchestrator.app.amounts import seconds_of
 from orchestrator.app.batteries import keep_levels, lab_limits, note_batteries
-from orchestrator.app.binary import Tool
+from orchestrator.app.binary import Tool, Tools
 from orchestrator.app.claims import Named, share
 from orchestrator.app.comparing import pairs_of
 from orchestrator.app.custom_ops import custom_ops
@@ -31,12 +31,12 @@ from orchestrator.app.verifying import Checks, checks_for
 from orchestrator.app.wish import Wish
 from orchestrator.digest import digest_of
 from orchestrator.errors import Problem, UsageError
-from orchestrator.farm.kit import Materials
+from orchestrator.farm.kit import Able, Materials
 from orchestrator.farm.lock import user_name
 from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
 from orchestrator.lab import Lab
-from orchestrator.plan.case import Case
+from orchestrator.plan.case import Case, Side
 from orchestrator.plan.matrix import merge_by_phone
 from orchestrator.plan.order import trials_of
 from orchestrator.plan.pools import among, spares
@@ -55,8 +55,8 @@ class Ready:
     named: Named
     wish: Wish
     workshop: Workshop
-    tool: Tool
-    phones: Sequence[tuple[Phone, Capabilities]]
+    tools: Tools
+    phones: Sequence[tuple[Phone, Able]]
     command: str
     pools: Sequence[tuple[str, ...]] = ()
     anew: bool = False
@@ -100,7 +100,7 @@ def materials_for(ready: Ready, contents: RunContents, checks: Checks) -> Materi
         cases={case.case_id: case for case in contents.cases},
         variants=_built(ready.workshop) | ({canary[0].variant_id: canary[0]} if canary else {}),
         inputs={inputs.digest: inputs for inputs in _inputs(ready.workshop)},
-        binary=ready.tool.unit,
+        binaries={tool.unit.digest: tool.unit for tool in ready.tools.every},
         script=script_unit(),
         script_digest=script_digest(),
         trial_s=ready.wish.length().max_s,
@@ -138,17 +138,17 @@ def contents_for(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
     plan, run_id, seed = ready.wish.plan, ready.named.run_id, ready.named.seed
     pools = among(ready.pools, [phone.identity for phone, _ in ready.phones])
     on_phones = [
-        OnPhone(facts=phone.facts, capabilities=can)
-        for phone, can in ready.phones
+        OnPhone(facts=phone.facts, able=able)
+        for phone, able in ready.phones
         if phone.facts and phone.identity not in spares(pools)
     ]
-    expansions = expand_all(ready.wish, ready.workshop, ready.tool, on_phones)
+    expansions = expand_all(ready.wish, ready.workshop, ready.tools, on_phones)
     if not any(one.cases for one in expansions.values()):
         reasons = sorted({f"{drop.row}: {drop.reason}" for one in expansions.values() for drop in one.dropped})
         raise UsageError(*(Problem("plan", reason, "nothing is left to measure") for reason in reasons))
     cases = merge_by_phone(expansions)
     libraries = custom_ops(plan.custom_ops).host
-    canary = () if ready.workshop.canary is None else (canary_case(ready.workshop.canary, ready.tool),)
+    canary = () if ready.workshop.canary is None else (canary_case(ready.workshop.canary, ready.tools.a),)
     kept = Kept(
         rounds=plan.rounds,
         max_rounds=ready.wish.max_rounds,
@@ -172,9 +172,13 @@ def contents_for(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         inputs={inputs.digest: inputs.source for inputs in _inputs(ready.workshop)},
         command=ready.command,
         custom_ops=libraries,
+        **_of_sides(ready),
     )
     series = ready.wish.series
     built = _built(ready.workshop)
+    if ready.wish.sides is not None:  # a recipe of A's is no variant of a model that only B has
+        used = {case.variant_id for case in (*cases, *canary)}
+        built = {one: variant for one, variant in built.items() if one in used}
     graphs = described(cases, built, site.home, [path for path, _ in libraries])
     known = known_numerics(pairs_of(built.values(), ready.workshop), Shelf(site.home.shelf))
     checks = checks_for(cases, ready.workshop, site.home, libraries) if plan.verify else Checks()
@@ -204,6 +208,16 @@ def contents_for(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
     return contents, kept, checks
 
 
+def _of_sides(ready: Ready) -> dict[str, Any]:
+    """What a run's row keeps of A and B, where they are held against each other."""
+    sides = ready.wish.sides
+    if sides is None:
+        return {}
+    words = {side.value: one.words for side, one in zip(Side, sides.both, strict=True)}
+    others = {one.unit.digest: (one.name, str(one.ort_version or "")) for one in ready.tools.every[1:]}
+    return {"delta": sides.delta, "sides": words, "binaries": others}
+
+
 def _lab_prepares(ready: Ready, home: Home) -> dict[str, tuple[StepName, ...]]:
     """What the lab's file wants done to each phone for every run, where it wants something."""
     lab = read_lab(home) if ready.wish.as_lab else Lab()
@@ -213,10 +227,12 @@ def _lab_prepares(ready: Ready, home: Home) -> dict[str, tuple[StepName, ...]]:
 
 def _run_record(ready: Ready, run_id: str, kept: Kept, site: Site) -> RunRecord:
     plan = ready.wish.plan
+    tool = ready.tools.a
     asked = [
-        ready.wish.cells(8, ready.tool.ort_version),
+        ready.wish.cells(8, tool.ort_version),
         [model.digest for model, _ in ready.workshop.models],
         sorted(kept.inputs),
+        *(["sides", ready.tools.b.unit.digest, str(kept.delta)] if kept.delta is not None else []),
         *(["prepare", kept.prepare] if kept.prepare else []),
         *(
             ["lab prepares", *sorted([phone, *steps] for phone, steps in kept.lab_prepares.items())]
@@ -237,15 +253,15 @@ def _run_record(ready: Ready, run_id: str, kept: Kept, site: Site) -> RunRecord:
         run_id=run_id,
         created_at=site.clock.now(),
         plan_name=ready.wish.name,
-        plan_digest=digest_of([asked, ready.tool.unit.digest, kept.rounds, str(kept.seconds), kept.iterations, ends]),
+        plan_digest=digest_of([asked, tool.unit.digest, kept.rounds, str(kept.seconds), kept.iterations, ends]),
         plan_json=kept_to_text(kept),
         seed=kept.seed,
         rounds=kept.rounds,
         note=plan.note,
         tags=tuple(plan.tag),
-        binary_name=ready.tool.name,
-        binary_digest=ready.tool.unit.digest,
-        binary_ort_version=str(ready.tool.ort_version or ""),
+        binary_name=tool.name,
+        binary_digest=tool.unit.digest,
+        binary_ort_version=str(tool.ort_version or ""),
         script_digest=script_digest(),
         orch_version=__version__,
         host=socket.gethostname(),

@@ -52,12 +52,43 @@ class Tool:
         return f"{self.name} is built for {abi}, this phone executes {', '.join(facts.exec_abis) or 'nothing known'}"
 
 
-def given_tool(perf_test: Path, libraries: Sequence[Path], home: Home, operators: CustomOps | None = None) -> Tool:
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The perf_tests of a run: A's and B's where two are held against each other, else one that stands for both."""
+
+    a: Tool
+    b: Tool
+
+    @property
+    def every(self) -> tuple[Tool, ...]:
+        """Each once, A's first."""
+        return (self.a,) if self.a.unit.digest == self.b.unit.digest else (self.a, self.b)
+
+    @property
+    def oldest(self) -> OrtVersion | None:
+        """The least version among those that are known: what it can load, the other can, too."""
+        return min((one.ort_version for one in self.every if one.ort_version is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryAsked:
+    """A perf_test as it was asked for, with its libraries: files, or else (empty) the stand-in in a dialect (empty: by
+    profile). `options` are those that asked."""
+
+    perf_test: str = ""
+    lib: tuple[str, ...] = ()
+    dialect: str = ""
+    options: tuple[str, str] = ("--perf-test", "--lib")
+
+
+def given_tool(asked: BinaryAsked, home: Home, operators: CustomOps | None = None) -> Tool:
     """The user's binary, checked and kept under its digest in the home, with the library of custom operators for its
     ABI beside it. Raises UsageError with every problem."""
+    perf_test, libraries = Path(asked.perf_test), [Path(one) for one in asked.lib]
+    of_program, of_library = asked.options
     problems = [
         Problem(str(path), "is not a file", f"give an existing file to {option}")
-        for option, path in [("--perf-test", perf_test), *(("--lib", lib) for lib in libraries)]
+        for option, path in [(of_program, perf_test), *((of_library, lib) for lib in libraries)]
         if not path.is_file()
     ]
     if problems:
@@ -66,24 +97,30 @@ def given_tool(perf_test: Path, libraries: Sequence[Path], home: Home, operators
         file = inspect_binary(perf_test)
         shared = [inspect_binary(library) for library in libraries]
     except BinaryUnusable as error:
-        raise UsageError(Problem("--perf-test", str(error), "give an onnxruntime_perf_test for the phone")) from error
+        raise UsageError(Problem(of_program, str(error), "give an onnxruntime_perf_test for the phone")) from error
     if not file.is_executable:
         raise UsageError(
-            Problem(str(perf_test), "is a shared library, no program", "give the program; libraries go with --lib")
+            Problem(
+                str(perf_test), "is a shared library, no program", f"give the program; libraries go with {of_library}"
+            )
         )
     if not perf_test.stat().st_mode & stat.S_IXUSR:
         raise UsageError(Problem(str(perf_test), "is not executable", f"chmod +x {shlex.quote(str(perf_test))}"))
     lacking = missing_libraries(file, libraries)
     if lacking:
         raise UsageError(
-            Problem(str(perf_test), f"needs {', '.join(lacking)}", "give the file with --lib, under exactly that name")
+            Problem(
+                str(perf_test),
+                f"needs {', '.join(lacking)}",
+                f"give the file with {of_library}, under exactly that name",
+            )
         )
     unfit = mismatch(file, shared)
     if unfit is not None:
-        raise UsageError(Problem("--lib", unfit, "give the libraries of the same build"))
+        raise UsageError(Problem(of_library, unfit, "give the libraries of the same build"))
     names = {library.name for library in libraries}
     if len(names) < len(libraries) or {BINARY_NAME, CUSTOM_OPS_NAME} & names:
-        raise UsageError(Problem("--lib", "two files have one name", "give each library once"))
+        raise UsageError(Problem(of_library, "two files have one name", "give each library once"))
     members = [(BINARY_NAME, perf_test), *((library.name, library) for library in libraries)]
     members += _operators(operators, file)
     return _kept(perf_test.name, file, members, _runtime_in([file, *shared]), home)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from orchestrator.app.binary import Tool
+from orchestrator.app.binary import Tools
 from orchestrator.app.prepare import Workshop
 from orchestrator.app.wish import Wish
 from orchestrator.plan.matrix import Expansion
@@ -23,7 +23,7 @@ BESIDE_S = 0.5
 class Estimate:
     """Seconds until the last phone is done; bytes that may go to each phone at most; trials in all.
 
-    `at_most`: a second step is counted in, which may turn out not to pay.
+    `at_most`: a second step is counted in, which may turn out not to pay, or rounds that may be saved.
     """
 
     seconds_s: float
@@ -32,7 +32,7 @@ class Estimate:
     at_most: bool
 
 
-def estimate(wish: Wish, workshop: Workshop, tool: Tool, expansions: Mapping[str, Expansion], slots: int) -> Estimate:
+def estimate(wish: Wish, workshop: Workshop, tools: Tools, expansions: Mapping[str, Expansion], slots: int) -> Estimate:
     """The plan's cost. Phones work at once; virtual ones share `slots` (0: every phone has its own processor)."""
     per_trial_s = wish.plan.seconds * 1.1 + START_S
     calibration_s = 0.0 if wish.plan.iterations else CALIBRATION_S
@@ -54,11 +54,12 @@ def estimate(wish: Wish, workshop: Workshop, tool: Tool, expansions: Mapping[str
         variant.variant_id: variant.size_bytes for variant in workshop.variants.values() if not isinstance(variant, str)
     }
     inputs = {one.digest: one.size_bytes for _, one in workshop.models}
-    tool_bytes = sum(each.size_bytes() for each in tool.unit.files)
+    tool_bytes = sum(each.size_bytes() for tool in tools.every for each in tool.unit.files)
     times = 2 if wish.plan.verify else 1  # a check variant is its variant and a little more
     return Estimate(
         seconds_s=longest_s,
         bytes_a_phone=tool_bytes + times * sum(sizes[variant] + inputs[data] for variant, data in used.items()),
         trials=trials,
-        at_most=any(case.where_pays is not None for one in expansions.values() for case in one.cases),
+        at_most=wish.sides is not None
+        or any(case.where_pays is not None for one in expansions.values() for case in one.cases),
     )

@@ -104,9 +104,9 @@ class HotPlug:
             site.say(f"left out  {phone.label}: busy: {holder.text()}")
             return
         try:
-            able = able_phones([phone], ready.tool, site)
+            able = able_phones([phone], ready.tools, site)
             facts = [one.facts for one, _ in able if one.facts is not None]
-            workshop = prepared(ready.wish, facts, site.home, ready.tool.ort_version)
+            workshop = prepared(ready.wish, facts, site.home, ready.tools.oldest)
             own = replace(ready, phones=able, workshop=workshop, pools=())
             contents, kept, checks = contents_for(own, site)
         except FarmError as error:

@@ -43,6 +43,12 @@ class Kept:
     """What the plan's `[limits]` say, by key; false where a rule is off."""
     lab_limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """What the lab's file says of batteries, by phone."""
+    delta: float | None = None
+    """The difference that matters, as a fraction, where A is held against B."""
+    sides: Mapping[str, str] = field(default_factory=dict)
+    """What was asked for as A and as B, in the words that were typed."""
+    binaries: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """By digest the name and the ORT version of each binary that is not the run's first."""
 
     def limits_on(self, phone: str) -> dict[str, float | bool]:
         """What changes a phone's limits: the lab, and over it the plan."""
@@ -68,6 +74,7 @@ def kept_from_text(text: str) -> Kept:
     data = json.loads(text)
     kept = Kept(**{**data, "devices": tuple(data["devices"])})
     libraries = tuple((str(path), str(sha256)) for path, sha256 in kept.custom_ops)
-    kept = replace(kept, pools=tuple(tuple(pool) for pool in kept.pools))
+    others = {digest: (str(name), str(version)) for digest, (name, version) in kept.binaries.items()}
+    kept = replace(kept, pools=tuple(tuple(pool) for pool in kept.pools), binaries=others)
     of_lab = {phone: tuple(map(StepName, steps)) for phone, steps in kept.lab_prepares.items()}
     return replace(kept, custom_ops=libraries, prepare=tuple(map(StepName, kept.prepare)), lab_prepares=of_lab)

@@ -10,7 +10,7 @@ from orchestrator.app.described import described_phones
 from orchestrator.app.estimate import estimate
 from orchestrator.app.lab_file import read_lab
 from orchestrator.app.prepare import OnPhone, expand_all
-from orchestrator.app.site import check_on_host, tool_for
+from orchestrator.app.site import check_on_host, tools_for
 from orchestrator.app.wish import Wish
 from orchestrator.home import Home
 from orchestrator.lab import Lab
@@ -29,11 +29,11 @@ def plan_only(wish: Wish, home: Home, adb_port: int, slots: int, say: Callable[[
     """
     given = check_on_host(wish, home)
     facts = described_phones(wish.device, home, adb_port, say)
-    tool = tool_for(wish, facts, home, given)
-    workshop = prepared(wish, facts, home, tool.ort_version)
-    expansions = expand_all(wish, workshop, tool, [OnPhone(facts=one, capabilities=None) for one in facts])
+    tools = tools_for(wish, facts, home, given)
+    workshop = prepared(wish, facts, home, tools.oldest)
+    expansions = expand_all(wish, workshop, tools, [OnPhone(facts=one) for one in facts])
     shared = slots if all(one.virtual for one in facts) else 0
-    cost = estimate(wish, workshop, tool, expansions, shared)
+    cost = estimate(wish, workshop, tools, expansions, shared)
     return PlanView(
         name=wish.name,
         seed=wish.plan.seed,

@@ -14,7 +14,7 @@ from android_runner.invocation import can_do
 from android_runner.nnapi.levels import MIN_LEVEL
 from android_runner.ort import ExecutionProvider, ModelFormat, OptimizationLevel, OptimizationStyle, OrtVersion
 from android_runner.settings import SessionSettings
-from orchestrator.app.binary import Tool
+from orchestrator.app.binary import Tool, Tools
 from orchestrator.app.converting import converter_for, why_no_operators, without_library
 from orchestrator.app.reduced import Key, refusals, refuser
 from orchestrator.app.wish import Wish
@@ -22,6 +22,7 @@ from orchestrator.errors import Problem, UsageError
 from orchestrator.home import Home
 from orchestrator.plan.cells import ONNX, Cell, ort_recipe
 from orchestrator.plan.matrix import Expansion, Target, expand, with_twin, without_twins
+from orchestrator.plan.sides import expand_sides
 from orchestrator.variants.calibration import calibration_for
 from orchestrator.variants.canary import canary_model
 from orchestrator.variants.converter import Converter
@@ -76,7 +77,7 @@ def unreadable(wish: Wish, home: Home, ahead: Ahead | None = None) -> list[Probl
                 inputs_for(model, home.inputs, dims=entry.dims, directory=Path(entry.inputs), shelf=shelf)
         except UsageError as error:
             problems += error.problems
-    return problems + _same_name_twice(models) + without_library(models, wish.plan.custom_ops, shelf)
+    return problems + _same_name_twice(models, wish) + without_library(models, wish.plan.custom_ops, shelf)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +131,7 @@ def prepare(
             problems += error.problems
             continue
         sources.append(_Source(model=model, dims=dims, inputs=inputs, calibration=calibration, least_api=least_api))
-    problems += _same_name_twice([one.model for one in sources])
+    problems += _same_name_twice([one.model for one in sources], wish)
     problems += without_library([one.model for one in sources], wish.plan.custom_ops, shelf)
     if not problems:
         typed = {name: number for entry in wish.models for name, number in entry.dims.items()}
@@ -220,10 +221,11 @@ def recipes_of(model: Model, recipes: Sequence[Recipe]) -> list[Recipe]:
     return list(recipes)
 
 
-def _same_name_twice(models: Sequence[Model]) -> list[Problem]:
+def _same_name_twice(models: Sequence[Model], wish: Wish) -> list[Problem]:
+    """Models that tables could not tell apart; A and B of a comparison have their letters."""
     seen: dict[str, Model] = {}
-    problems = []
-    for model in models:
+    problems: list[Problem] = []
+    for model in models if wish.sides is None or not wish.sides.models else ():
         other = seen.setdefault(model.name, model)
         if other is not model and other.path.resolve() == model.path.resolve():
             problems.append(Problem(str(model.path), "is given twice", "give it once"))
@@ -236,32 +238,39 @@ def _same_name_twice(models: Sequence[Model]) -> list[Problem]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnPhone:
-    """A phone of a plan and what the binary said it can do there (None: not asked yet)."""
+    """A phone of a plan and what each binary, by digest, said it can do there (not in it: not asked yet)."""
 
     facts: PhoneFacts
-    capabilities: Capabilities | None
+    able: Mapping[str, Capabilities] = field(default_factory=dict)
 
 
-def expand_all(wish: Wish, workshop: Workshop, tool: Tool, phones: Sequence[OnPhone]) -> dict[str, Expansion]:
-    """Each phone's part of the matrix, by identity.
+def expand_all(wish: Wish, workshop: Workshop, tools: Tools, phones: Sequence[OnPhone]) -> dict[str, Expansion]:
+    """Each phone's part of the matrix, by identity; of A and B where they are asked for.
 
     Raises UsageError when an option that was typed is impossible on every phone: more threads than any has cores.
     """
     models = [(model, inputs.digest) for model, inputs in workshop.models]
     expansions = {}
     for phone in phones:
-        target = Target(
-            facts=phone.facts,
-            binary_digest=tool.unit.digest,
-            refuses=_refuser(tool, phone.capabilities),
-            cores_there=frozenset(os.sched_getaffinity(0)) if phone.facts.virtual else None,
-            lacks=refuser(workshop.refused, why_no_operators(wish, tool, phone.capabilities)),
-        )
-        cells = wish.cells(phone.facts.cores, tool.ort_version)
-        found = expand(cells, models, target, workshop.variant_of)
+        a, b = (_target(wish, workshop, tool, phone) for tool in (tools.a, tools.b))
+        if wish.sides is not None:
+            found = expand_sides(wish.sides, models, (a, b), workshop.variant_of)
+        else:
+            found = expand(wish.cells(phone.facts.cores, tools.a.ort_version), models, a, workshop.variant_of)
         expansions[phone.facts.identity] = with_twin(found) if wish.twins else without_twins(found)
     _refuse_hopeless_threads(wish, phones)
     return expansions
+
+
+def _target(wish: Wish, workshop: Workshop, tool: Tool, phone: OnPhone) -> Target:
+    capabilities = phone.able.get(tool.unit.digest)
+    return Target(
+        facts=phone.facts,
+        binary_digest=tool.unit.digest,
+        refuses=_refuser(tool, capabilities),
+        cores_there=frozenset(os.sched_getaffinity(0)) if phone.facts.virtual else None,
+        lacks=refuser(workshop.refused, why_no_operators(wish, tool, capabilities)),
+    )
 
 
 def _refuser(tool: Tool, capabilities: Capabilities | None) -> Callable[[SessionSettings, Recipe], str | None]:

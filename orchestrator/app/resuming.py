@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from android_runner.phone.listing import script_digest
 from orchestrator.app.asking import able_phones
-from orchestrator.app.binary import Tool, kept_tool
+from orchestrator.app.binary import Tools, kept_tool
 from orchestrator.app.claims import claim, share
 from orchestrator.app.custom_ops import still_there
 from orchestrator.app.kept import Kept, kept_from_text
@@ -22,7 +22,7 @@ from orchestrator.farm.kit import Materials, units_for
 from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
 from orchestrator.outcome import Failed, Skipped, SkipReason
-from orchestrator.plan.case import Case, Purpose
+from orchestrator.plan.case import Case, Purpose, Trial
 from orchestrator.plan.length import TrialLength
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.ledger import Ledger
@@ -59,12 +59,12 @@ def resume(run_id: str, site: Site) -> Resumed:
         if ledger.run_state(run_id) is not RunState.FINISHED:  # killed between its last trial's row and its own
             ledger.set_run_state(run_id, RunState.FINISHED)
         return Resumed(run_id=run_id, adopted=0, open_trials=0, farm=None)
-    tool = kept_tool(contents.run.binary_digest, contents.run.binary_name, site.home)
-    materials = _materials(contents, kept, tool, site.home)
+    tools = kept_tools(contents, kept, site.home)
+    materials = kept_materials(contents, kept, tools, site.home)
     found = _phones_of(contents, site)
     claims = claim(found, run_id, site)
-    in_use = [materials.script, *units_for(tuple(materials.cases), materials)]
-    phones = able_phones(found, tool, site, keep=[unit.digest for unit in in_use])
+    in_use = [*materials.common, *units_for(tuple(materials.cases), materials)]
+    phones = able_phones(found, tools, site, keep=[unit.digest for unit in in_use])
     kits = kits_for(materials, kept, phones, site)
     ledger.set_run_state(run_id, RunState.RUNNING)
     with scratch_in(site.home) as scratch:
@@ -97,12 +97,18 @@ def to_try_again(cases: Sequence[Case], trials: Sequence[TrialRow]) -> list[str]
     again = {row.trial_id: row.trial for row in trials if _may_go_on(row.outcome)}
     by_id = {case.case_id: case for case in cases}
     firsts = [trial for trial in again.values() if by_id[trial.case_id].where_pays is None]
-    places = {(trial.phone, by_id[trial.case_id].model_name) for trial in firsts if trial.purpose is Purpose.TIME}
+    places = {_place(trial, by_id) for trial in firsts if trial.purpose is Purpose.TIME}
     for row in trials:
-        place = row.trial.phone, by_id[row.trial.case_id].model_name
+        place = _place(row.trial, by_id)
         if place in places and isinstance(row.outcome, Skipped):
             again[row.trial_id] = row.trial
     return list(again)
+
+
+def _place(trial: Trial, cases: Mapping[str, Case]) -> tuple[str, str]:
+    """Its model, or its pair, on its phone: within it what is open decides about what was skipped."""
+    case = cases[trial.case_id]
+    return trial.phone, case.pair or case.model_name
 
 
 def _may_go_on(outcome: object) -> bool:
@@ -133,7 +139,15 @@ def _phones_of(contents: RunContents, site: Site) -> list[Phone]:
     return usable
 
 
-def _materials(contents: RunContents, kept: Kept, tool: Tool, home: Home) -> Materials:
+def kept_tools(contents: RunContents, kept: Kept, home: Home) -> Tools:
+    """The binaries of an earlier run. Raises UsageError when the home has lost one."""
+    a = kept_tool(contents.run.binary_digest, contents.run.binary_name, home)
+    others = [kept_tool(digest, name, home) for digest, (name, _) in kept.binaries.items()]
+    return Tools(a, others[0] if others else a)
+
+
+def kept_materials(contents: RunContents, kept: Kept, tools: Tools, home: Home) -> Materials:
+    """What the cases of an earlier run refer to. Raises UsageError or StoreError when some of it is gone."""
     shelf = Shelf(home.shelf)
     named = dict.fromkeys([*(one.variant_id for one in contents.variants), *(one.variant_id for one in contents.cases)])
     variants: Mapping[str, Variant] = {variant_id: shelf.get(variant_id) for variant_id in named}
@@ -143,7 +157,7 @@ def _materials(contents: RunContents, kept: Kept, tool: Tool, home: Home) -> Mat
         cases={case.case_id: case for case in contents.cases},
         variants=variants,
         inputs=inputs,
-        binary=tool.unit,
+        binaries={tool.unit.digest: tool.unit for tool in tools.every},
         script=script_unit(),
         script_digest=script_digest(),
         trial_s=TrialLength(min_s=kept.seconds).max_s,

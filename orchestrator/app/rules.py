@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from orchestrator.app.kept import Kept
-from orchestrator.farm.blocks import Canary, Precision, Rules
+from orchestrator.farm.blocks import Canary, Rules
+from orchestrator.farm.enough import Precision
 from orchestrator.farm.protocol import Planned
+from orchestrator.measure.sequential import Looks
 from orchestrator.plan.case import Case, Purpose
 from orchestrator.plan.length import TrialLength
 from orchestrator.plan.series import series_for
@@ -32,6 +34,7 @@ def rules_of(kept: Kept) -> Rules:
         deadline_s=kept.deadline_s,
         reruns=kept.reruns,
         series=series_for(kept.sustained) if kept.sustained else None,
+        looks=None if kept.delta is None else Looks(kept.delta, cap),
     )
 
 
@@ -53,6 +56,8 @@ def planned_of(row: TrialRow, cases: Mapping[str, Case], kept: Kept) -> Planned:
         twin_of=_other_half(case, cases.values()) if case.twin_of else "",
         baseline=case.row == BASELINE and not case.twin_of,
         pool=kept.pool_of(trial.phone),
+        side=case.side,
+        pair=case.pair,
     )
 
 

@@ -8,14 +8,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from android_runner.capabilities import Capabilities, CommandDialect
+from android_runner.capabilities import CommandDialect
 from android_runner.deadline import Clock, Deadline, SystemClock
 from android_runner.errors import RunnerError
 from android_runner.facts import PhoneFacts
 from android_runner.lease import epoch_above, held_epoch
 from android_runner.phone.listing import script_digest, script_source
 from android_runner.staging import StageFile, StageUnit
-from orchestrator.app.binary import Tool, dialect_of, given_tool, stand_in
+from orchestrator.app.binary import BinaryAsked, Tool, Tools, dialect_of, given_tool, stand_in
 from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.hubs import Hubs
 from orchestrator.app.keeping import Keeping
@@ -28,7 +28,7 @@ from orchestrator.app.scratch import make_scratch
 from orchestrator.app.wish import Wish
 from orchestrator.digest import digest_of
 from orchestrator.errors import Problem, UsageError
-from orchestrator.farm.kit import SCRIPT_NAME, LaneKit, Materials
+from orchestrator.farm.kit import SCRIPT_NAME, Able, LaneKit, Materials
 from orchestrator.farm.lane import Lane
 from orchestrator.farm.loop import Farm
 from orchestrator.farm.messages import HubLost, ServerSeen
@@ -64,13 +64,18 @@ class Site:
     keeping: Keeping
 
 
-def check_on_host(wish: Wish, home: Home, ahead: Ahead | None = None) -> Tool | None:
-    """Read what a wish names, models and binary, before a phone is looked for; the binary, where one was given.
+Given = tuple[Tool | None, Tool | None]
+"""The binaries that were given, for A and for B; the same twice where only one is asked for."""
+
+
+def check_on_host(wish: Wish, home: Home, ahead: Ahead | None = None) -> Given:
+    """Read what a wish names, models and binaries, before a phone is looked for; the binaries that were given.
 
     A builder starts `ahead` where there will be something to build. Raises UsageError with every problem.
     """
     problems = unreadable(wish, home, ahead)
-    operators, given = None, None
+    operators = None
+    found: dict[BinaryAsked, Tool | None] = {}
     try:
         operators = custom_ops(wish.plan.custom_ops)
     except UsageError as error:
@@ -80,23 +85,29 @@ def check_on_host(wish: Wish, home: Home, ahead: Ahead | None = None) -> Tool | 
             read_build_config(Path(wish.plan.build_config))
     except UsageError as error:
         problems += error.problems
-    try:
-        if wish.plan.perf_test:
-            given = given_tool(Path(wish.plan.perf_test), [Path(one) for one in wish.plan.lib], home, operators)
-    except UsageError as error:
-        problems += error.problems
+    for asked in dict.fromkeys(wish.binaries):
+        try:
+            found[asked] = given_tool(asked, home, operators) if asked.perf_test else None
+        except UsageError as error:
+            problems += error.problems
     if problems:
         raise UsageError(*problems)
-    return given
+    a, b = wish.binaries
+    return found[a], found[b]
 
 
-def tool_for(wish: Wish, phones: Sequence[PhoneFacts], home: Home, given: Tool | None) -> Tool:
-    """The perf_test of a run: the one that was given, else the virtual phones' stand-in.
+def tools_for(wish: Wish, phones: Sequence[PhoneFacts], home: Home, given: Given) -> Tools:
+    """The perf_tests of a run: those that were given, else the virtual phones' stand-in.
 
-    Raises UsageError when a real phone is there and none was given.
+    Raises UsageError when a real phone is there and one was not given.
     """
-    if given is not None:
-        return given
+    a, b = (
+        one or _stand_in(wish, phones, home, asked.dialect) for one, asked in zip(given, wish.binaries, strict=True)
+    )
+    return Tools(a, b)
+
+
+def _stand_in(wish: Wish, phones: Sequence[PhoneFacts], home: Home, dialect_asked: str) -> Tool:
     real = [one for one in phones if not one.virtual]
     if real:
         names = ", ".join(one.identity for one in real)
@@ -109,7 +120,7 @@ def tool_for(wish: Wish, phones: Sequence[PhoneFacts], home: Home, given: Tool |
             )
         )
     asked = [one.profile for one in parse_devices(wish.device)[1]]
-    dialect = CommandDialect(wish.plan.dialect) if wish.plan.dialect else dialect_of(phones, asked)
+    dialect = CommandDialect(dialect_asked) if dialect_asked else dialect_of(phones, asked)
     return stand_in(home, dialect, custom_ops(wish.plan.custom_ops))
 
 
@@ -122,9 +133,7 @@ def script_unit() -> StageUnit:
     )
 
 
-def kits_for(
-    materials: Materials, kept: Kept, phones: Sequence[tuple[Phone, Capabilities]], site: Site
-) -> dict[str, LaneKit]:
+def kits_for(materials: Materials, kept: Kept, phones: Sequence[tuple[Phone, Able]], site: Site) -> dict[str, LaneKit]:
     """What each lane needs, by identity. A phone that was prepared for this run before counts as tuned."""
     prepared = site.ledger.prepared(materials.run_id)
     keeping = site.keeping
@@ -150,7 +159,7 @@ def farm_for(
     contents: RunContents,
     kept: Kept,
     materials: Materials,
-    phones: Sequence[tuple[Phone, Capabilities]],
+    phones: Sequence[tuple[Phone, Able]],
     site: Site,
 ) -> Farm:
     """The farm for what is still open of a run, a lane for each phone."""

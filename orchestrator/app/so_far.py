@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from orchestrator.farm.messages import BlockOutcome
 from orchestrator.farm.protocol import Planned, Work
 from orchestrator.outcome import Measured, Outcome, Skipped
-from orchestrator.plan.case import Purpose, Trial
+from orchestrator.plan.case import Purpose, Side, Trial
 from orchestrator.report.progress import LaneProgress, RunProgress, provisional
 from orchestrator.store.records import PhoneRecord, RunContents
 from orchestrator.variants.tolerance import within
@@ -99,6 +99,7 @@ class SoFar:
         self._rows: dict[str, str] = {}
         self._models: dict[str, str] = {}
         self._twins: set[str] = set()
+        self._bases: set[str] = {BASELINE}
         self._variants: dict[str, str] = {}
         self._refused: frozenset[str] = frozenset()
         self._several = False
@@ -112,6 +113,7 @@ class SoFar:
         self._rows = {case.case_id: case.row for case in contents.cases}
         self._models = {case.case_id: case.model_name for case in contents.cases}
         self._twins = {case.case_id for case in contents.cases if case.twin_of}
+        self._bases |= {case.row for case in contents.cases if case.side is Side.A}
         self._variants = {case.case_id: case.variant_id for case in contents.cases}
         self._refused = frozenset(
             one.variant_id for one in contents.variants if one.numerics is not None and not within(one.numerics)
@@ -230,8 +232,8 @@ class SoFar:
             if not middle_s:
                 continue
             best = min(middle_s, key=middle_s.__getitem__)
-            against_s = middle_s.get(BASELINE)
-            ratio = against_s / middle_s[best] if against_s is not None and best != BASELINE else None
+            base = next((row for row in middle_s if row in self._bases), best)
+            ratio = middle_s[base] / middle_s[best] if best != base else None
             label = self._lanes[phone].name
             words.append(provisional(f"{label} {model}" if self._several else label, best, ratio))
         return "; ".join(words[:MAX_ANSWERS]) + (" …" if len(words) > MAX_ANSWERS else "")

@@ -9,6 +9,7 @@ from android_runner.capabilities import CommandDialect
 from android_runner.ort import OrtVersion
 from android_runner.preparing.steps import StepName
 from orchestrator.app.amounts import dims_of_words, fraction_of, limits_of_words, seconds_of
+from orchestrator.app.binary import BinaryAsked
 from orchestrator.errors import Problem, UsageError
 from orchestrator.plan.cells import Cell
 from orchestrator.plan.length import MAX_ITERATIONS, TrialLength
@@ -23,6 +24,7 @@ from orchestrator.plan.load import (
 )
 from orchestrator.plan.presets import PRESETS, PresetFor, preset_cells, unknown
 from orchestrator.plan.series import MAX_MINUTES, Series, series_for
+from orchestrator.plan.sides import OneSide, Sides
 
 MODEL_SUFFIXES = (".onnx", ".ort")
 DEFAULT_PRESET = "quick"
@@ -71,6 +73,17 @@ class Wish:
     models: tuple[ModelEntry, ...]
     device: tuple[str, ...]
     as_lab: bool = True
+    sides: Sides | None = None
+    """A and B, where two are held against each other."""
+
+    @property
+    def binaries(self) -> tuple[BinaryAsked, BinaryAsked]:
+        """A's and B's; the same twice where only one is asked for."""
+        common = BinaryAsked(self.plan.perf_test, tuple(self.plan.lib), self.plan.dialect)
+        if self.sides is None:
+            return common, common
+        a, b = (_binary_of(one, common) for one in self.sides.both)
+        return a, b
 
     @property
     def name(self) -> str:
@@ -79,6 +92,8 @@ class Wish:
 
     def cells(self, cores: int, version: OrtVersion | None) -> list[Cell]:
         """The cells for a phone with `cores` cores and a binary's version: the preset's first, then the matrix's."""
+        if self.sides is not None:
+            return list(dict.fromkeys(one.cell for one in self.sides.both))
         chosen = preset_cells(self.plan.preset, PresetFor(cores=cores, version=version)) if self.plan.preset else []
         return list(dict.fromkeys([*chosen, *matrix_cells(self.plan.matrix)]))
 
@@ -112,6 +127,13 @@ class Wish:
     def length(self) -> TrialLength:
         """Bounds on one timed process."""
         return TrialLength(min_s=self.plan.seconds)
+
+
+def _binary_of(side: OneSide, common: BinaryAsked) -> BinaryAsked:
+    """A side's own binary, else the one that both have."""
+    if side.binary or side.dialect:
+        return BinaryAsked(side.binary, side.lib, side.dialect, (f"{side.option} binary", f"{side.option} lib"))
+    return common
 
 
 def wish_of(options: RunOptions) -> Wish:

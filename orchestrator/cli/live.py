@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import FrameType
 
 import typer
@@ -26,7 +27,7 @@ from orchestrator.app.prepare import OnPhone, expand_all
 from orchestrator.app.preparing import preparing
 from orchestrator.app.registry import note_seen, read_registry
 from orchestrator.app.resuming import resume
-from orchestrator.app.site import Site, carry_on, check_on_host, tool_for
+from orchestrator.app.site import Site, carry_on, check_on_host, tools_for
 from orchestrator.app.standing import drive
 from orchestrator.app.wish import Wish
 from orchestrator.cli.progress import Progress
@@ -68,13 +69,16 @@ def go(  # noqa: PLR0913 - the options of one command
         phones = chosen_phones(wish.device, home, adb_port, slots, say)
         pools = pools_of(wish.device, [phone.candidate() for phone in phones])
         phones = [phone for phone in phones if phone.identity not in pools.superfluous]
+        if wish.sides is not None:  # a pair stays on its phone: nobody stands by
+            phones = [phone for phone in phones if phone.identity not in spares(pools.pools)]
+            pools = replace(pools, pools=())
         facts = [phone.facts for phone in phones if phone.facts is not None]
-        tool = tool_for(wish, facts, home, given)
-        workshop = prepared(wish, facts, home, tool.ort_version, ahead)
-    unasked = [OnPhone(facts=one, capabilities=None) for one in facts if one.identity not in spares(pools.pools)]
-    expansions = expand_all(wish, workshop, tool, unasked)
+        tools = tools_for(wish, facts, home, given)
+        workshop = prepared(wish, facts, home, tools.oldest, ahead)
+    unasked = [OnPhone(facts=one) for one in facts if one.identity not in spares(pools.pools)]
+    expansions = expand_all(wish, workshop, tools, unasked)
     shared = slots if all(one.virtual for one in facts) else 0
-    cost = estimate(wish, workshop, tool, expansions, shared)
+    cost = estimate(wish, workshop, tools, expansions, shared)
     say(
         f"{plural(len(phones), 'phone')} · {plural(cost.trials, 'trial')} · "
         f"{'at most' if cost.at_most else 'about'} {span(cost.seconds_s)} · "
@@ -95,12 +99,12 @@ def go(  # noqa: PLR0913 - the options of one command
             say(f"missing  {words}")
         note_seen(phones, ledger)
         named = name_and_claim(wish, phones, site)
-        able = able_phones(phones, tool, site)
+        able = able_phones(phones, tools, site)
         ready = Ready(
             named=named,
             wish=wish,
             workshop=workshop,
-            tool=tool,
+            tools=tools,
             phones=able,
             command=command,
             pools=pools.pools,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -51,21 +51,15 @@ DEFAULT_ADB_PORT = 5037
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What is to be measured, on what: the arguments and options of `orch run` and `orch plan`, as they were typed."""
+class Measuring:
+    """On what is measured, and how: the options that every command that measures has."""
 
-    things: Annotated[
-        list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx, MODEL.ort, a folder with models, or PLAN.toml.")
-    ]
     device: Annotated[
         list[str],
         typer.Option(
             "--device", metavar="EXPR", help="all, a serial, api>=29, any(EXPR), virtual[:PROFILE][xN]; repeatable."
         ),
     ] = field(default_factory=list)
-    preset: Annotated[
-        str, typer.Option("--preset", metavar="NAME", help="quick (default), guided, nnapi, cpu or full.")
-    ] = ""
     perf_test: Annotated[
         str, typer.Option("--perf-test", metavar="PATH", help="An onnxruntime_perf_test that the phones execute.")
     ] = ""
@@ -79,18 +73,7 @@ class Asked:
         ),
     ] = ""
     converter: ConverterOption = ""
-    build_config: ConfigOption = ""
     custom_ops: OperatorsOption = field(default_factory=list)
-    rounds: Annotated[
-        int | None, typer.Option("--rounds", metavar="N", help="Rounds: processes per case (default 6).")
-    ] = None
-    precision: Annotated[
-        str, typer.Option("--precision", metavar="P", help="Rounds until ± P is reached (1%): case by case.")
-    ] = ""
-    max_rounds: Annotated[
-        int | None,
-        typer.Option("--max-rounds", metavar="N", help="At most so many rounds (with --precision: default 30)."),
-    ] = None
     budget: Annotated[
         str, typer.Option("--budget", metavar="TIME", help="Whole rounds as far as this time reaches: 90s, 2m, 1h.")
     ] = ""
@@ -121,10 +104,6 @@ class Asked:
         bool | None,
         typer.Option("--prepare/--no-prepare", help="Quiet the phones for the run, then put them back (default: no)."),
     ] = None
-    sustained: Annotated[
-        float | None,
-        typer.Option("--sustained", metavar="MINUTES", help="Add a long series per case: how it gets slower when hot."),
-    ] = None
     limit: Annotated[
         list[str],
         typer.Option("--limit", metavar="NAME=VALUE", help="One of [limits]: max_battery_c=40, or off; repeatable."),
@@ -134,13 +113,43 @@ class Asked:
         field(default_factory=list)
     )
 
+    def typed(self) -> dict[str, Any]:
+        """What was typed, as the program's own options name it."""
+        typed: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        return typed | {name: tuple(value) for name, value in typed.items() if isinstance(value, list)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked(Measuring):
+    """What is to be measured, on what: the arguments and options of `orch run` and `orch plan`, as they were typed."""
+
+    things: Annotated[
+        list[str], typer.Argument(metavar="MODEL", help="MODEL.onnx, MODEL.ort, a folder with models, or PLAN.toml.")
+    ]
+    preset: Annotated[
+        str, typer.Option("--preset", metavar="NAME", help="quick (default), guided, nnapi, cpu or full.")
+    ] = ""
+    build_config: ConfigOption = ""
+    rounds: Annotated[
+        int | None, typer.Option("--rounds", metavar="N", help="Rounds: processes per case (default 6).")
+    ] = None
+    precision: Annotated[
+        str, typer.Option("--precision", metavar="P", help="Rounds until ± P is reached (1%): case by case.")
+    ] = ""
+    max_rounds: Annotated[
+        int | None,
+        typer.Option("--max-rounds", metavar="N", help="At most so many rounds (with --precision: default 30)."),
+    ] = None
+    sustained: Annotated[
+        float | None,
+        typer.Option("--sustained", metavar="MINUTES", help="Add a long series per case: how it gets slower when hot."),
+    ] = None
+
     def options(self) -> RunOptions:
         """The same as the program's own options."""
         from orchestrator.app.wish import RunOptions  # noqa: PLC0415 - most commands that share options need no plan
 
-        typed: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
-        typed |= {name: tuple(value) for name, value in typed.items() if isinstance(value, list)}
-        return RunOptions(**typed)
+        return RunOptions(**self.typed())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +191,7 @@ class Place:
 def flat(command: Callable[..., int]) -> Callable[..., int]:
     """The command with each parameter that is one of the groups above replaced by the group's fields."""
     hints = get_type_hints(command, include_extras=True)
-    groups = {name: hint for name, hint in hints.items() if hint in (Asked, Making, Place)}
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         if name in groups:
@@ -201,10 +210,10 @@ def flat(command: Callable[..., int]) -> Callable[..., int]:
     return called
 
 
-def _fields_of(group: type[Asked | Making | Place]) -> list[inspect.Parameter]:
+def _fields_of(group: Any) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
     parameters = []
-    for one in fields(group):
+    for one in sorted(fields(group), key=lambda one: one.name not in group.__annotations__):  # its own before a base's
         default = one.default if one.default_factory is MISSING else one.default_factory()
         if default is MISSING:
             default = inspect.Parameter.empty

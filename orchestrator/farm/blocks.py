@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from orchestrator.farm.enough import Precision
 from orchestrator.farm.protocol import Planned, Work
 from orchestrator.farm.retry import Refusals, Strikes
-from orchestrator.measure.interval import SECOND_LOOK
+from orchestrator.measure.sequential import Looks
 from orchestrator.outcome import Failed
 from orchestrator.plan.case import Purpose
 from orchestrator.plan.length import FEW_ITERATIONS, Calibration, TrialLength, next_calibration
@@ -104,21 +105,6 @@ class Canary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Precision:
-    """When a case has rounds enough: `target` is the half-width of its interval as a fraction, `first` the rounds that
-    decide, `cap` the rounds that are planned."""
-
-    target: float
-    first: int
-    cap: int
-
-    def stage(self, trial: Planned) -> int:
-        """0: of the rounds whose spread decides first; 1: of those of a noisy case's second look; 2: after both."""
-        at = (trial.round - 1) % self.cap
-        return (at >= self.first) + (at >= self.first * SECOND_LOOK)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """How trials are sized and grouped. `iterations` fixes them for every case; `block_trials` bounds a block.
 
@@ -127,7 +113,7 @@ class Rules:
     block may give no sign of life until it is taken for hung. After `deadline_s` from the run's start nothing more is
     handed out. `budget_s` is each phone's time for the run, `reruns` how often a phone may try again what was rejected
     (None: a quarter of its timed trials, at least `MIN_RERUNS`). `series` is how long ones are cut, where there are
-    any.
+    any. `looks`: when A is held against B.
     """
 
     length: TrialLength = field(default_factory=TrialLength)
@@ -142,6 +128,15 @@ class Rules:
     budget_s: float | None = None
     reruns: int | None = None
     series: Series | None = None
+    looks: Looks | None = None
+
+    def stage(self, trial: Planned) -> int:
+        """Which of the stages of rounds that are decided upon a trial belongs to; a block does not go past its end."""
+        if trial.purpose is not Purpose.TIME:
+            return 0
+        if self.looks is not None and trial.pair:
+            return self.looks.stage(trial.round)
+        return 0 if self.precision is None else self.precision.stage(trial)
 
     def reruns_for(self, trials: Sequence[Planned]) -> int:
         """How often a phone with these trials may try again what was rejected."""
@@ -236,7 +231,7 @@ def _may_join(block: Sequence[Sequence[Planned]], one: Sequence[Planned], lane: 
     room_s = lane.block_s(rules)
     if rules.budget_s is not None and one[0].purpose is Purpose.TIME:
         room_s = min(room_s, _left_s(lane, rules))
-    if rules.precision is not None and rules.precision.stage(block[-1][0]) != rules.precision.stage(one[0]):
+    if rules.stage(block[-1][0]) != rules.stage(one[0]):
         return False
     return 0 < (sum(map(len, block)) + len(one)) * lane.trial_s <= room_s
 

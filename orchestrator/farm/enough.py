@@ -8,14 +8,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from orchestrator.farm.blocks import Precision
 from orchestrator.farm.protocol import Planned
+from orchestrator.measure.interval import SECOND_LOOK
 from orchestrator.outcome import Measured, Outcome
 from orchestrator.plan.case import Purpose
 
 _Place = tuple[str, str]
 """A phone and a model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precision:
+    """When a case has rounds enough: `target` is the half-width of its interval as a fraction, `first` the rounds that
+    decide, `cap` the rounds that are planned."""
+
+    target: float
+    first: int
+    cap: int
+
+    def stage(self, trial: Planned) -> int:
+        """0: of the rounds whose spread decides first; 1: of those of a noisy case's second look; 2: after both."""
+        at = (trial.round - 1) % self.cap
+        return (at >= self.first) + (at >= self.first * SECOND_LOOK)
 
 
 class Enough:

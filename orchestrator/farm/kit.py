@@ -39,6 +39,10 @@ DeviceSource = Callable[[], Device]
 """Opens the phone anew; raises LinkError while it can't be reached."""
 
 
+Able = Mapping[str, Capabilities]
+"""What each binary of a run, by digest, can do on a phone."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Materials:
     """What the cases of a run refer to, by id; check variants by the id of the variant that they check."""
@@ -47,11 +51,17 @@ class Materials:
     cases: Mapping[str, Case]
     variants: Mapping[str, Variant]
     inputs: Mapping[str, InputSet]
-    binary: StageUnit
+    binaries: Mapping[str, StageUnit]
+    """By digest, as cases name theirs: one, or two where two are held against each other."""
     script: StageUnit
     script_digest: str
     trial_s: float
     checks: Mapping[str, CheckVariant] = field(default_factory=dict)
+
+    @property
+    def common(self) -> tuple[StageUnit, ...]:
+        """What every block needs on its phone."""
+        return (self.script, *self.binaries.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +71,7 @@ class LaneKit:
     phone: str
     facts: PhoneFacts
     source: DeviceSource
-    capabilities: Capabilities
+    capabilities: Able
     materials: Materials
     ladder: Ladder
     """What is done about the phone when it does not answer."""
@@ -131,8 +141,9 @@ def task_of(index: int, work: Work, kit: LaneKit) -> TrialTask:
     variant = kit.materials.variants[case.variant_id]
     timed = work.purpose in LATENCIES
     introspects = work.purpose is Purpose.INTROSPECT
+    beside = staged_dir(case.binary_digest)
     call = Invocation(
-        binary=staged_dir(kit.materials.binary.digest) / BINARY_NAME,
+        binary=beside / BINARY_NAME,
         model=staged_dir(unit.digest) / f"model.{variant.recipe.format.value}",
         settings=case.settings,
         iterations=work.iterations,
@@ -142,9 +153,9 @@ def task_of(index: int, work: Work, kit: LaneKit) -> TrialTask:
         verbose=introspects,
         replay_saved=variant.recipe.format is ModelFormat.ORT and variant.recipe.style is OptimizationStyle.RUNTIME,
     )
-    if has_custom_ops(kit.materials.binary) and custom_operators(variant.operators_after):
-        call = replace(call, custom_ops=staged_dir(kit.materials.binary.digest) / CUSTOM_OPS_NAME)
-    command = argv(call, kit.capabilities)
+    if has_custom_ops(kit.materials.binaries[case.binary_digest]) and custom_operators(variant.operators_after):
+        call = replace(call, custom_ops=beside / CUSTOM_OPS_NAME)
+    command = argv(call, kit.capabilities[case.binary_digest])
     if kit.facts.launcher:  # also for what is not timed: it would compute beside another phone's timed trial
         command = (kit.facts.launcher, *command)
     expected_s = kit.materials.trial_s if timed else UNKNOWN_LENGTH_S
@@ -152,7 +163,7 @@ def task_of(index: int, work: Work, kit: LaneKit) -> TrialTask:
         task_id=task_id(index, work),
         argv=command,
         deadline_s=deadline_s(expected_s),
-        env={"LD_LIBRARY_PATH": staged_dir(kit.materials.binary.digest)},
+        env={"LD_LIBRARY_PATH": beside},
         log_tags=(LOG_TAG,) if introspects else (),
         cpu_mask=case.cpu_mask,
     )

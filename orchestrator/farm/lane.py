@@ -193,7 +193,7 @@ class Lane:
         block = self._block(order, placed)
         folder = self.scratch / order.block_id
         if not order.adopted:
-            units = [kit.materials.script, kit.materials.binary, *units_for(order.works, kit.materials)]
+            units = [*kit.materials.common, *units_for(order.works, kit.materials)]
             deadline = self._stage_deadline(units)
             report = stage(device, units, deadline=deadline, verify=kit.verify_staged, turn=kit.turn)
             self.post(Staged(kit.phone, report.pushed_bytes))
@@ -231,7 +231,7 @@ class Lane:
         units = units_for(order.next_cases, self.kit.materials)
         if not units:
             return None
-        present = [self.kit.materials.script, self.kit.materials.binary, *units_for(order.works, self.kit.materials)]
+        present = [*self.kit.materials.common, *units_for(order.works, self.kit.materials)]
         in_use = [unit.digest for unit in present]
 
         def carry() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from android_runner.ort import ExecutionProvider
 from orchestrator.outcome import Failed, Measured, Outcome
-from orchestrator.plan.case import Purpose
+from orchestrator.plan.case import Purpose, Side
 from orchestrator.plan.length import Calibration
 
 
@@ -17,7 +17,8 @@ class Planned:
     `shows` is the provider for whose first step on its model it is a measurement, None where it is none. One with
     `where_pays` is of the second step: it is tried where the first shows that this provider pays. `twin_of` is the id
     of the case that it measures under a second name; `baseline`: what ratios on its model are against. `pool`: the
-    phones, its own among them, between which it may move; empty: it is asked of its own phone alone.
+    phones, its own among them, between which it may move; empty: it is asked of its own phone alone. `side` and `pair`
+    are those of its case, where A is held against B.
     """
 
     trial_id: str
@@ -32,6 +33,8 @@ class Planned:
     twin_of: str = ""
     baseline: bool = False
     pool: tuple[str, ...] = ()
+    side: Side | None = None
+    pair: str = ""
 
     @property
     def place(self) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from android_runner.errors import Blame, Retry
 from orchestrator.farm.blocks import Lane, Rules, over_budget
 from orchestrator.farm.enough import Enough
 from orchestrator.farm.moving import Moves
+from orchestrator.farm.paired import Pairs
 from orchestrator.farm.protocol import Command, EndTrial, FixIterations, MoveTrial, Planned, WorkEnded
 from orchestrator.farm.retry import MAX_ATTEMPTS, Again, again
 from orchestrator.farm.second_step import FirstStep
@@ -26,6 +27,7 @@ class Tries:
         self.attempts: dict[str, int] = {}
         self.first_step = FirstStep()
         self.enough = Enough(rules.precision)
+        self.pairs = Pairs(rules.looks)
         self.hungry: list[Lane] = []
         self.moving = True
         self._lanes = lanes
@@ -129,8 +131,9 @@ class Tries:
                 lane.waiting.append(trial)
 
     def leave_out(self, lane: Lane, commands: list[Command]) -> None:
-        """End the timed trials that precision does not need any more, or that the budget has no room for."""
-        if needless := self.enough.needless(lane.waiting):
+        """End the timed trials that precision, or a decided pair, does not need any more, or that the budget has no
+        room for."""
+        if needless := self.enough.needless(lane.waiting) | self.pairs.needless(lane.waiting):
             waiting, lane.waiting = lane.waiting, [one for one in lane.waiting if one.trial_id not in needless]
             for trial in waiting:
                 if why := needless.get(trial.trial_id):
@@ -170,6 +173,7 @@ class Tries:
         """Take an end in, also one of long ago."""
         self.first_step.learn(trial, outcome)
         self.enough.learn(trial, outcome)
+        self.pairs.learn(trial, outcome)
         lane = self._lanes.get(trial.phone)
         if lane is not None and isinstance(outcome, Measured) and outcome.figures is not None:
             lane.mean_s.setdefault(trial.case_id, outcome.figures.mean_s)

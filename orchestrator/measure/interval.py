@@ -54,6 +54,7 @@ class Method(StrEnum):
 
     STUDENT = "Student's t"
     STEIN = "Stein's stages"
+    LOOKS = "Student's t, alpha spent over looks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

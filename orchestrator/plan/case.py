@@ -10,6 +10,13 @@ from android_runner.settings import SessionSettings
 from orchestrator.digest import digest_of
 
 
+class Side(StrEnum):
+    """The two of an A/B comparison."""
+
+    A = "A"
+    B = "B"
+
+
 class Purpose(StrEnum):
     """What a trial is for; they are never mixed. Calibration finds a case's number of iterations.
 
@@ -61,6 +68,10 @@ class Case:
     """Those cores on its phone; None: all."""
     where_pays: ExecutionProvider | None = None
     """Of the second step: tried only where this provider was as fast as the other in the first. None: always."""
+    side: Side | None = None
+    """Which of the two it is, where A is held against B; None: neither."""
+    pair: str = ""
+    """What the two of a comparison are called together: the model, or both."""
 
     @property
     def case_id(self) -> str:

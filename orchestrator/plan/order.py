@@ -1,16 +1,19 @@
 """Pure: the order of trials. Rounds are interleaved: every case once, in a fresh seeded order, then again.
 
 A round is one block of a randomised design: what the phone meets meanwhile (heat, clocks, the hour) all cases meet.
+The two of an A/B comparison stand side by side in each round, A before B in odd rounds, B before A in even ones
+(A B B A): what changes steadily while a pair is measured helps neither.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Collection, Sequence
 
 from android_runner.ort import ExecutionProvider
 from orchestrator.digest import digest_of
-from orchestrator.plan.case import Case, Purpose, Trial
+from orchestrator.plan.case import Case, Purpose, Side, Trial
 
 
 def trials_of(
@@ -47,12 +50,24 @@ def trials_of(
     ]
     trials: list[Trial] = []
     for purpose, number, chosen in rows:
-        order = sorted(chosen)
-        random.Random(int(digest_of([seed, phone, purpose, number])[:16], 16)).shuffle(order)
-        for case_id in order:
+        together = _together(cases, chosen, number)
+        random.Random(int(digest_of([seed, phone, purpose, number])[:16], 16)).shuffle(together)
+        for case_id in itertools.chain.from_iterable(together):
             position = len(trials)
             trials.append(Trial(case_id=case_id, phone=phone, purpose=purpose, round=number, position=position))
     return trials + _series(cases, phone, sustained, seed, len(trials))
+
+
+def _together(cases: Sequence[Case], chosen: Collection[str], number: int) -> list[tuple[str, ...]]:
+    """The cases of a round, by id and sorted, the two of a pair as one, in the order of this round."""
+    pairs: dict[str, list[Case]] = {}
+    for case in cases:
+        if case.case_id in chosen and case.side is not None:
+            pairs.setdefault(case.pair, []).append(case)
+    sided = {case.case_id for both in pairs.values() for case in both}
+    first = Side.A if number % 2 else Side.B
+    ordered = [sorted(both, key=lambda case: case.side is not first) for both in pairs.values()]
+    return sorted([*((one,) for one in set(chosen) - sided), *(tuple(one.case_id for one in both) for both in ordered)])
 
 
 def _series(cases: Sequence[Case], phone: str, processes: int, seed: int, position: int) -> list[Trial]:

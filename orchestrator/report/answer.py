@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from orchestrator.plan.case import Side
 from orchestrator.report import stats
 from orchestrator.report.checks import REFERENCE_NOTE, CaseCheck
 from orchestrator.report.cold import cold_start
@@ -14,7 +15,7 @@ from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.numbers import plural, ratio
 from orchestrator.report.prepared import prepared_steps
 from orchestrator.report.sentence import how_sure
-from orchestrator.report.source import Cell, Row, flag, names, number, text, whole
+from orchestrator.report.source import Cell, Row, flag, names, number, rounds_of, text, whole
 from orchestrator.report.summary import PhoneAnswer, SettingRow, TwinDifference
 from orchestrator.report.sustained import Sustained
 from orchestrator.report.tally import counts_of, marks_of, outcome_words, why_not_measured
@@ -71,11 +72,6 @@ def out_of_tolerance(variants: Sequence[Row]) -> dict[str, str]:
         for row in variants
         if text(row, "verdict") == Verdict.OUT
     }
-
-
-def rounds_of(cell: Cell) -> dict[int, float]:
-    """The p50 of each valid round in seconds, in the order of the rounds."""
-    return {at: value for at, row in sorted(cell.measured.items()) if (value := number(row, "p50_s")) is not None}
 
 
 def twin_difference(main: Cell, twin: Cell) -> TwinDifference | None:
@@ -253,6 +249,8 @@ def _doubts(cell: Cell, p50_s: float) -> list[str]:
 
 def _baseline(ranked: Sequence[Cell], own: Sequence[Cell], dropped: str) -> tuple[int | None, str]:
     """The baseline's place among the ranked, and what to say where it is not the default itself."""
+    if any(cell.side for cell in own):
+        return next((at for at, cell in enumerate(ranked) if cell.side == Side.A), None), ""
     at = _find(ranked, BASELINE)
     if at is not None:
         return at, ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from orchestrator.report.ab_text import ab_section
 from orchestrator.report.checks import ERROR_NOTE as CHECK_NOTE
 from orchestrator.report.markdown_parts import blocks, code_block, escaped, paragraph, table
 from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, ratio
@@ -44,6 +45,7 @@ def render_markdown(summary: RunSummary, *, repeat_command: str = "") -> str:
     lines = [f"# {escaped(summary.headline)}", "", paragraph(run_words(summary)), ""]
     lines += [f"- {paragraph(words)}" for words in (*counts_words(summary), *hands_words(summary))]
     lines += ["", METHOD, ""]
+    lines += ["## A beside B", "", *blocks(ab_section(summary.ab))] if summary.ab is not None else []
     for model in summary.models:
         lines += _model(summary, model)
     lines += _provenance(summary, repeat_command or summary.head.command)
@@ -61,10 +63,12 @@ def _model(summary: RunSummary, model: ModelSummary) -> list[str]:
     ]
     real = [phone for phone in model.phones if not phone.virtual]
     virtual = [phone for phone in model.phones if phone.virtual]
+    if real and summary.ab is None:
+        lines += _answers(real)
     if real:
-        lines += [*_answers(real), *(part for words in shell_notes(real) for part in (paragraph(words), ""))]
+        lines += [*(part for words in shell_notes(real) for part in (paragraph(words), ""))]
     if virtual:
-        lines += [f"**{VIRTUAL_NOTE}**", "", *_answers(virtual)]
+        lines += [f"**{VIRTUAL_NOTE}**", "", *(_answers(virtual) if summary.ab is None else [])]
     for phone in model.phones:
         lines += _phone(phone, model.model)
     for title, parts in (("Variants", variants_section(model)), ("Dropped beforehand", dropped_section(model))):

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 from orchestrator.errors import Problem, UsageError
 from orchestrator.report import source, stats
-from orchestrator.report.answer import rounds_of
 from orchestrator.report.hands import ShownIncident, incidents_of
 from orchestrator.report.shown_attempt import ReadEvidence, ShownAttempt, shown_attempt
-from orchestrator.report.source import Cell, Row, RunFrames, text, whole
+from orchestrator.report.source import Cell, Row, RunFrames, rounds_of, text, whole
 from orchestrator.report.summarize import summarize
 from orchestrator.report.summary import PhoneAnswer, RunSummary, SettingRow
 from orchestrator.report.tally import why_skipped

@@ -200,6 +200,9 @@ class Cell:
     attempts: int
     tries: tuple[Row, ...] = ()
     """Every attempt, whether it counts or not, in the order in which they were recorded."""
+    side: str = ""
+    """A or B, where two are held against each other; `pair` is what these two are called together."""
+    pair: str = ""
 
     def first(self, key: str) -> str:
         """What the first attempt that counts says under `key`."""
@@ -237,7 +240,14 @@ def cells(trials: list[Row], attempts: list[Row]) -> list[Cell]:
                 whole(row, "round") or 0: counted[text(row, "trial")] for row in rows if text(row, "trial") in counted
             },
             attempts=sum(len(tries.get(text(row, "trial"), ())) for row in rows),
+            side=text(rows[0], "side"),
+            pair=text(rows[0], "pair"),
             tries=tuple(attempt for row in rows for attempt in tries.get(text(row, "trial"), ())),
         )
         for (model, phone, case), rows in groups.items()
     ]
+
+
+def rounds_of(cell: Cell) -> dict[int, float]:
+    """The p50 of each valid round in seconds, in the order of the rounds."""
+    return {at: value for at, row in sorted(cell.measured.items()) if (value := number(row, "p50_s")) is not None}

@@ -8,6 +8,9 @@ from datetime import datetime
 
 from orchestrator.plan.case import Purpose
 from orchestrator.report import source
+from orchestrator.report.ab import AbAnswer, ab_answer
+from orchestrator.report.ab_phones import as_pairs_say
+from orchestrator.report.ab_text import ab_headline, ab_sentence
 from orchestrator.report.answer import PhoneSource, out_of_tolerance, phone_answer, twin_difference
 from orchestrator.report.checks import CaseCheck, checks_of
 from orchestrator.report.hands import incidents_of, needs_hands
@@ -47,15 +50,31 @@ def summarize(frames: RunFrames) -> RunSummary:
     canaries = [row for row in attempts if text(row, "purpose") == Purpose.CANARY]
     wrong = out_of_tolerance(variants)
     known = _Known(phones, _twins(cells), nnapi, wrong, checks, _first_stage(runs), first_s, long, canaries)
-    models = tuple(_model(model, by_phone, known, variants, dropped) for model, by_phone in groups.items() if by_phone)
+    ab = ab_answer(runs[0] if runs else {}, cells, phones, _unranked(cells, wrong, checks))
+    models = tuple(
+        _model(model, by_phone, known, variants, dropped, ab) for model, by_phone in groups.items() if by_phone
+    )
     return RunSummary(
-        headline=headline(models),
+        headline=headline(models) if ab is None else ab_headline(ab),
         head=_head(runs, attempts, variants),
         counts=count_trials(trials),
         models=models,
+        ab=ab,
         hands=needs_hands(incidents_of(source.records(frames.incidents))),
         unread=frames.unread,
     )
+
+
+def _unranked(
+    cells: Sequence[source.Cell], refused: Mapping[str, str], checks: Mapping[tuple[str, str], CaseCheck]
+) -> dict[tuple[str, str], str]:
+    """By phone and case why its figures count for nothing, where they do."""
+    found = {}
+    for cell in cells:
+        check = checks.get((cell.phone, cell.case))
+        if why := refused.get(cell.first("variant"), "") or (check.refusal if check is not None else ""):
+            found[(cell.phone, cell.case)] = why
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +103,7 @@ def _model(
     known: _Known,
     variants: Sequence[Row],
     dropped: Sequence[Row],
+    ab: AbAnswer | None,
 ) -> ModelSummary:
     drops = [row for row in dropped if text(row, "model") == model]
     reasons = {(text(row, "phone"), text(row, "row")): text(row, "reason") for row in drops}
@@ -106,10 +126,11 @@ def _model(
         )
         for phone, cells in by_phone.items()
     ]
+    answers = [as_pairs_say(answer, ab) for answer in answers]
     answers.sort(key=lambda answer: (answer.virtual, as_listed(answer.label)))
     return ModelSummary(
         model=model,
-        sentence=model_sentence(model, answers),
+        sentence=model_sentence(model, answers) if ab is None else ab_sentence(model, ab),
         phones=tuple(answers),
         variants=_variants([row for row in variants if text(row, "model") == model]),
         dropped=_dropped(drops, known.phones),

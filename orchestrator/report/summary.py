@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from orchestrator.report.ab import AbAnswer
 from orchestrator.report.checks import CaseCheck
 from orchestrator.report.cold import ColdStart
 from orchestrator.report.cores import BoundCores
@@ -204,3 +205,5 @@ class RunSummary:
     """What needs a person's hands, a sentence each."""
     unread: tuple[str, ...] = ()
     """What this was made without, as it could not be read, a sentence each."""
+    ab: AbAnswer | None = None
+    """A beside B, where two are held against each other."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
+from orchestrator.report.ab_text import ab_lines
 from orchestrator.report.checks import ERROR_NOTE
 from orchestrator.report.cold_text import cold_headline, cold_lines
 from orchestrator.report.cores import cores_words
@@ -40,6 +41,7 @@ def render_terminal(summary: RunSummary, *, all_tables: bool = False, width: int
     lines = paragraph(summary.headline, width, style="bold")
     lines.append(())
     lines += _head(summary, width)
+    lines += [(), *ab_lines(summary.ab, width)] if summary.ab is not None else []
     for model in summary.models:
         lines.append(())
         lines += _model(summary, model, all_tables, width)
@@ -91,7 +93,7 @@ def model_words(summary: RunSummary, model: ModelSummary) -> str:
             f"ORT {head.ort_version}" if head.ort_version else "ORT version not told by the binary",
             f"converter {', '.join(head.converter_versions)}" if head.converter_versions else "",
             f"tuned: {', '.join(tuned)}" if tuned else "stock phones",
-            "default = .onnx, cpu, no options",
+            "default = .onnx, cpu, no options" if summary.ab is None else "ratios are against A",
         ]
     )
 
@@ -112,11 +114,12 @@ def _model(summary: RunSummary, model: ModelSummary, all_tables: bool, width: in
     real = [phone for phone in model.phones if not phone.virtual]
     virtual = [phone for phone in model.phones if phone.virtual]
     widths = _answer_widths(model.phones, width)
-    if real:
+    answered = summary.ab is not None  # above, pair by pair
+    if real and not answered:
         lines += _answers(real, widths, width)
     if virtual:
         lines += [line(Span(f"  {VIRTUAL_NOTE}", "warn"))]
-        lines += _answers(virtual, widths, width)
+        lines += [] if answered else _answers(virtual, widths, width)
     lines += _notes(model.phones, width)
     for words in shell_notes(real):
         lines += paragraph(words, width, indent=2, hang=2, style="dim")

@@ -67,7 +67,20 @@ def _kept_cells(run: RunRecord) -> Cells:
     cells: Cells = {"command": command} if isinstance(command, str) else {}
     if isinstance(precision, float) and isinstance(rounds, int):
         cells |= {"precision": precision, "first_stage": rounds}
+    delta, sides = kept.get("delta"), kept.get("sides")
+    if isinstance(delta, float) and isinstance(sides, dict):
+        cells |= {"delta": delta, "sides": {str(side): str(words) for side, words in sides.items()}}
     return cells
+
+
+def _versions(run: RunRecord) -> dict[str, str]:
+    """By digest the ORT version of each binary of a run, as the binaries tell it."""
+    try:
+        others = json.loads(run.plan_json).get("binaries", {})
+        versions = {str(digest): str(version) for digest, (_, version) in others.items()}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        versions = {}
+    return {**versions, run.binary_digest: run.binary_ort_version}
 
 
 def run_cells(summary: RunSummary) -> Cells:
@@ -151,6 +164,7 @@ class RunRows:
         self._phones: Mapping[str, PhoneRecord] = {phone.phone: phone for phone in contents.phones}
         self._cases: Mapping[str, Case] = {case.case_id: case for case in contents.cases}
         self._variants: Mapping[str, VariantRecord] = {one.variant_id: one for one in contents.variants}
+        self._ort_versions = _versions(contents.run)
 
     def _named(self, phone: str, case_id: str) -> Cells:
         """What people call a phone and a case."""
@@ -170,6 +184,7 @@ class RunRows:
         return {
             **self._named(row.trial.phone, row.trial.case_id),
             "trial": row.trial_id,
+            **self._of_pair(row.trial.case_id),
             "purpose": row.trial.purpose.value,
             "round": row.trial.round,
             "position": row.trial.position,
@@ -177,6 +192,10 @@ class RunRows:
             "counted_attempt": row.attempt_id,
             **outcome_cells(row.outcome),
         }
+
+    def _of_pair(self, case_id: str) -> Cells:
+        case = self._cases.get(case_id)
+        return {} if case is None or case.side is None else {"side": case.side.value, "pair": case.pair}
 
     def attempt(self, attempt: AttemptRecord, *, counted: bool) -> Cells:
         """A row of `attempts`."""
@@ -196,7 +215,7 @@ class RunRows:
             "attempt": attempt.attempt_id,
             "counted": counted,
             "outcome": outcome_state(attempt.outcome),
-            "ort_version": self.run.binary_ort_version,
+            "ort_version": self._ort_versions.get("" if case is None else case.binary_digest),
             "seed": self.run.seed,
             "orch_version": self.run.orch_version,
             "block": attempt.block_id,

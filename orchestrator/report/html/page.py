@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from orchestrator.report.ab_text import ab_section
 from orchestrator.report.blocks import Block, Table
 from orchestrator.report.checks import ERROR_NOTE as CHECK_NOTE
 from orchestrator.report.html.cells import DetailFrames, Details, cell_id, details
@@ -123,6 +124,7 @@ def render_html(summary: RunSummary, frames: DetailFrames) -> str:
         counts=[*counts_words(summary), *hands_words(summary)],
         models=[_model(summary, model, at) for at, model in enumerate(summary.models)],
         columns=COLUMNS,
+        ab=ab_section(summary.ab),
         legend=LEGEND,
         method=METHOD,
         provenance=provenance_section(summary.head),

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from android_runner.errors import Blame, Retry
-from orchestrator.farm.blocks import Canary, Precision, Rules
+from orchestrator.farm.blocks import Canary, Rules
+from orchestrator.farm.enough import Precision
 from orchestrator.farm.protocol import BlockEnded, Finish, PhoneUp, Planned, RunBlock, Work, WorkEnded
 from orchestrator.farm.state import FarmState
 from orchestrator.measure.stopping import rounds_needed

@@ -1,0 +1,65 @@
+"""`orch ab`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import AllTables, Measuring, Place, flat
+from orchestrator.home import home_at
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared(Measuring):
+    """The two that are held against each other, on what models, how exactly."""
+
+    things: Annotated[
+        list[str],
+        typer.Argument(metavar="[MODEL]...", help="Models that A and B have in common, unless they name their own."),
+    ] = field(default_factory=list)
+    a: Annotated[
+        list[str],
+        typer.Option(
+            "--a", metavar="WORDS",
+            help="A: a model's file, binary=PATH lib=PATH, ep=nnapi flags=fp16, level=basic, threads=4, format=ort, …",
+        ),
+    ]  # fmt: skip
+    b: Annotated[list[str], typer.Option("--b", metavar="WORDS", help="B, in the same words.")]
+    delta: Annotated[str, typer.Option("--delta", metavar="P", help="The difference that matters.")] = "2%"
+    rounds: Annotated[
+        int | None, typer.Option("--rounds", metavar="N", help="At most so many pairs of rounds (default 30).")
+    ] = None
+
+
+@app.command("ab")
+@flat
+def ab(
+    compared: Compared,
+    place: Place,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask before a run of over an hour.")] = False,
+    all_tables: AllTables = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="What a model or setting refuses makes the run incomplete.")
+    ] = False,
+    new: Annotated[bool, typer.Option("--new", help="Begin anew, though this plan's last run is unfinished.")] = False,
+) -> int:
+    """Measure A beside B on the same phones: in pairs of rounds, A B B A, until the interval of their ratio lies beyond
+    what matters or within it. Looking early makes no error likelier. (orch compare reads what was measured.)"""
+    from orchestrator.app.ab import ab_wish  # noqa: PLC0415 - only when called, as below
+    from orchestrator.app.wish import RunOptions  # noqa: PLC0415
+
+    typed = compared.typed()
+    a, b, delta = (typed.pop(name) for name in ("a", "b", "delta"))
+    wish = ab_wish(RunOptions(**typed), a, b, delta)
+    from orchestrator.cli.live import go  # noqa: PLC0415 - only a run needs the farm
+
+    return go(
+        wish, home_at(place.home), adb_port=place.adb_port, slots=place.slots, yes=yes, verify_staged=False,
+        strict=strict, all_tables=all_tables, command="orch " + shlex.join(sys.argv[1:]), anew=new, hot_plug=False,
+    )  # fmt: skip
