@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.options import AllTables, Measuring, Place, flat
+from orchestrator.cli.run import Strict, show_plan
 from orchestrator.home import home_at
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -44,9 +45,8 @@ def ab(
     place: Place,
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask before a run of over an hour.")] = False,
     all_tables: AllTables = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="What a model or setting refuses makes the run incomplete.")
-    ] = False,
+    strict: Strict = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run; touch no phone.")] = False,
     new: Annotated[bool, typer.Option("--new", help="Begin anew, though this plan's last run is unfinished.")] = False,
 ) -> int:
     """Measure A beside B on the same phones: in pairs of rounds, A B B A, until the interval of their ratio lies beyond
@@ -57,6 +57,8 @@ def ab(
     typed = compared.typed()
     a, b, delta = (typed.pop(name) for name in ("a", "b", "delta"))
     wish = ab_wish(RunOptions(**typed), a, b, delta)
+    if dry_run:
+        return show_plan(wish, place, all_rows=all_tables)
     from orchestrator.cli.live import go  # noqa: PLC0415 - only a run needs the farm
 
     return go(

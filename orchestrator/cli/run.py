@@ -35,7 +35,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of one command
     """Measure models on phones: plan, stage, run, report."""
     wish = wish_of(asked.options())
     if dry_run:
-        return _plan(wish, place, all_rows=all_tables)
+        return show_plan(wish, place, all_rows=all_tables)
     from orchestrator.cli.live import go  # noqa: PLC0415 - only a run needs the farm
 
     command = "orch " + shlex.join(sys.argv[1:])
@@ -54,7 +54,7 @@ def plan(
     all_rows: Annotated[bool, typer.Option("--all", help="List every setting that is dropped.")] = False,
 ) -> int:
     """Say what `orch run` would do: cases, what is merged and dropped and why, time and bytes. Nothing is run."""
-    return _plan(wish_of(asked.options()), place, all_rows=all_rows)
+    return show_plan(wish_of(asked.options()), place, all_rows=all_rows)
 
 
 @app.command("resume")
@@ -74,7 +74,8 @@ def resume(
     return go_on(run, home, adb_port=place.adb_port, slots=place.slots, strict=strict, all_tables=all_tables)
 
 
-def _plan(wish: Wish, place: Place, *, all_rows: bool) -> int:
+def show_plan(wish: Wish, place: Place, *, all_rows: bool) -> int:
+    """Print what a wish would do; the exit code."""
     from orchestrator.app.planning import plan_only  # noqa: PLC0415
     from orchestrator.report.plan_text import render_plan  # noqa: PLC0415
 

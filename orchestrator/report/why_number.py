@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from orchestrator.report.answer import rounds_of
 from orchestrator.report.nnapi import NnapiCase
 from orchestrator.report.numbers import decimals_for, ms, percent, plural, ratio
 from orchestrator.report.sentence import base_words
-from orchestrator.report.source import Cell, Row, flag, names, number, text, whole
+from orchestrator.report.source import Cell, Row, flag, names, number, rounds_of, text, whole
 from orchestrator.report.stats import MIN_ROUNDS
 from orchestrator.report.summary import PhoneAnswer, SettingRow
 from orchestrator.report.tally import counts_of, kind_word, on_one_line, outcome_words

@@ -64,9 +64,12 @@ def runnable(line: str) -> list[str]:
             skip = True
         else:
             here = re.sub(r"^ort-.*/bin/python$", sys.executable, word)
+            here = re.sub(r"^binary=\S+-1\.22$", "dialect=old", re.sub(r"^binary=\S+-1\.23$", "dialect=new", here))
             out.append(re.sub(r"R58N30ABCDE", "virtual-pixel-8-1", here))
     if out[0] in ("run", "plan"):
         out = ["plan", *out[1:], "--device", "virtual:pixel-8"]
+    if out[0] == "ab":
+        out += ["--device", "virtual:pixel-8", "--dry-run"]
     return out
 
 
