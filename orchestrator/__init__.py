@@ -1,7 +1,8 @@
 """Many phones, many trials, over time: variants, plans, the farm, the ledger and the report.
 
 `orchestrator.load("@last")` gives a run's results as tidy pandas frames: `.attempts`, `.trials`, `.iterations`,
-`.operators`, `.phones`, `.variants`, `.dropped`, `.runs`; `orchestrator.COLUMNS` says what each column holds.
+`.operators`, `.phones`, `.variants`, `.dropped`, `.runs` and more; `orchestrator.COLUMNS` names each frame, and says
+what each of its columns holds (docs/data.md).
 """
 
 from __future__ import annotations

@@ -233,7 +233,9 @@ def _trust(known: WhySource) -> str:
         )
     check = known.setting.check if known.setting is not None else None
     worst = check.worst if check is not None else None
-    parts.append(f"its outputs on this phone are {worst.words}" if worst is not None else "")
+    if worst is not None:
+        error = "" if worst.error_db is None else "an error "
+        parts.append(f"what it computes here is, beside this computer's, {error}{worst.words}")
     never_flat = sum(row.get("flat") is not None and not flag(row, "flat") for row in known.cell.measured.values())
     parts.append(f"{plural(never_flat, 'round')} never settled" if never_flat else "")
     around = trust.around if trust is not None else ()
