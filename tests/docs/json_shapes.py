@@ -183,6 +183,11 @@ COMMANDS = (
         "orchestrator.report.summary.RunSummary",
         "Beside these fields `schema` (int): it counts up when a field changes its meaning or goes.",
     ),
+    Command(
+        "orch compare --format json",
+        "orchestrator.report.comparison.nouns.Comparison",
+        "Beside these fields `schema` (int), as above.",
+    ),
     Command("orch show --json", "orchestrator.report.show.ShowView"),
     Command("orch runs --json", list[RunStanding]),
     Command("orch status --json", list[RunStanding]),

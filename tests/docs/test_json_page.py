@@ -24,6 +24,9 @@ BEGIN, END = "<!-- made from the program's types: begin -->\n", "<!-- end -->\n"
 pytestmark = pytest.mark.xdist_group("json")
 
 ARGUMENTS = {
+    "orch compare --format json": [
+        "@last", "@last", "--across", "settings", "--map", "cpu basic=nnapi basic", "--fail-if", "p50:500%",
+    ],
     "orch show --json": ["@last/virtual-pixel-8-1/1"],
     "orch model build --json": ["mnist.onnx", "--recipe", "basic", "--recipe", "all", "--check"],
     "orch model check --json": ["mnist.onnx"],
@@ -33,7 +36,7 @@ ARGUMENTS = {
     "orch devices --json": ["--virtual"],
     "orch devices list --json": ["--virtual"],
     "orch devices restore --json": ["--virtual"],
-}
+}  # fmt: skip
 
 
 def test_the_page_is_what_the_types_say() -> None:
@@ -91,7 +94,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory, mnist: Path) -> Iterator[Orch]
 def test_a_command_prints_what_the_page_says(ran: Orch, command: Command) -> None:
     ended = ran(*command.words.split()[1:], *ARGUMENTS.get(command.words, []))
     value = json.loads(ended.out)
-    if command.words.startswith("orch report"):
+    if command.words.startswith(("orch report", "orch compare")):
         assert type(value.pop("schema")) is int
     assert list(problems(value, shape_of(command))) == [], ended.out[:2000]
 
