@@ -26,6 +26,7 @@ ROWS = {
     "trace_reading": "trace_reading",
     "variants": "variants",
     "scheduler": "scheduler",
+    "discoveries": "discoveries",
     "known_truth": "known_truth",
     "known_truth_phone": "known_truth_phone",
     "ab": "ab",

@@ -24,7 +24,9 @@ PLAN = 'rounds = 8\niterations = 20\ntwins = false\n[[matrix]]\nrecipe = ["onnx"
 SMALL_PLAN = 'rounds = 1\niterations = 20\ntwins = false\n[[matrix]]\nrecipe = ["onnx"]\n'
 OS_BEFORE, OS_AFTER = "14/UQ1A.240205.004/11269751", "14/AP2A.240805.005/12025142"
 FUSED_IS_FASTER = 'if grep -q FusedConv "$1"; then slow=$((slow * 8 / 10)); fi'
-AFTER_THE_UPDATE = f"case $(getprop ro.build.fingerprint) in *{OS_AFTER}*) slow=$((slow * 11 / 10));; esac"
+AFTER_THE_UPDATE = f"""case $(getprop ro.build.fingerprint) in
+*{OS_AFTER}*) case $1 in *.onnx) slow=$((slow * 12 / 10));; *) slow=$((slow * 11 / 10));; esac;;
+esac"""
 NEW_ORT = "case $1 in *.onnx) slow=$((slow * 9 / 10));; esac"
 
 

@@ -14,6 +14,7 @@ from orchestrator.app.site import check_on_host, tools_for
 from orchestrator.app.wish import Wish
 from orchestrator.home import Home
 from orchestrator.lab import Lab
+from orchestrator.measure.discoveries import rounds_to_tell
 from orchestrator.plan.matrix import Expansion
 from orchestrator.plan.order import verified
 from orchestrator.report.numbers import plural
@@ -68,7 +69,16 @@ def _notes(wish: Wish, expansions: Iterable[Expansion]) -> tuple[str, ...]:
     if wish.series:
         each = f"a series of {wish.plan.sustained:g} min for each setting, the phone to itself"
         notes.append(f"--sustained: {each}, in {plural(wish.series.processes, 'process', 'processes')}")
-    return tuple(notes)
+    return (*notes, *_comparable(sum(case.timed for one in expansions for case in one.cases), wish.max_rounds))
+
+
+def _comparable(cases: int, rounds: int) -> Iterator[str]:
+    """How many rounds `orch compare` would need of this run and of another like it."""
+    if cases:
+        needed = rounds_to_tell(cases)
+        which = "it takes" if cases == 1 else f"a single difference among {cases} cases takes"
+        enough = "" if rounds >= needed else f", not {rounds}"
+        yield f"orch compare with another run: {which} {plural(needed, 'round')} in each{enough}"
 
 
 def _phone(facts: PhoneFacts, expansion: Expansion, wish: Wish) -> PlanPhone:

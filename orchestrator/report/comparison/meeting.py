@@ -126,9 +126,9 @@ def meet(base: Side, new: Side, names: Names) -> tuple[list[Pair], list[NotCompa
             if other is not None:
                 found.setdefault(id(other), Pair(case, other, row, called))
         met |= found.keys()
-        others = [one for one in found.values() if not (one_run and one.new.cell.case == case.cell.case)]
-        pairs += [pair for pair in others if not _why(pair)]
-        lone += [_lone(pair, why) for pair in others if (why := _why(pair))]
+        others = [one for one in found.values() if not (one_run and _is_itself(one))]
+        pairs += [pair for pair in others if not _why(pair, one_run)]
+        lone += [_lone(pair, why) for pair in others if (why := _why(pair, one_run))]
         if not found and not one_run:
             lone.append(_only_in("NEW", case, new, model, renamed(case.cell.row, names, base.recipes)))
     if one_run:  # a case that meets itself, or none, is no part of the question
@@ -137,7 +137,14 @@ def meet(base: Side, new: Side, names: Names) -> tuple[list[Pair], list[NotCompa
     return pairs, lone
 
 
-def _why(pair: Pair) -> str:
+def _is_itself(pair: Pair) -> bool:
+    """Whether nothing but its own name, or that of a twin, brought a case of one run here."""
+    return pair.row == pair.new_row and pair.base.cell.model == pair.new.cell.model
+
+
+def _why(pair: Pair, one_run: bool) -> str:
+    if one_run and pair.base.cell.case == pair.new.cell.case:
+        return "one case under two names: they are twins"
     if pair.base.missing:
         return f"BASE: {pair.base.missing}"
     return f"NEW: {pair.new.missing}" if pair.new.missing else ""

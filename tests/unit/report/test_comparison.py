@@ -178,6 +178,11 @@ def test_one_run_is_paired_and_a_recipe_is_mapped():
     assert "--map" in refusal(run, run)
 
 
+def test_one_case_under_two_names_is_not_compared_with_itself():
+    run = Run("a", {"cpu all": {"ms": 8.0, "also": ("cpu extended",)}, "cpu basic": 9.0})
+    assert "they are twins" in refusal(run, run, maps=("cpu all=cpu extended",))
+
+
 def test_a_format_is_mapped_and_its_recipe_follows():
     run = Run("a", OLD_ROWS)
     found = compared(run, run, maps=("onnx=all",))
