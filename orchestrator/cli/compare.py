@@ -37,9 +37,9 @@ def compare(  # noqa: PLR0913, PLR0917 - the options of one command
     ] = [],  # noqa: B006 - Typer's way of a repeatable option
     fail_if: Annotated[
         list[str],
-        typer.Option("--fail-if", metavar="GATE", help="p50:5%, p90:, session:, first:, peak:, size:1%, missing."),
+        typer.Option("--fail-if", metavar="GATE", help="p50:5% (or p90, p99, session, first, peak, size), or missing."),
     ] = [],  # noqa: B006 - as above
-    delta: Annotated[str, typer.Option("--delta", metavar="P", help="As close as this is the same (2%).")] = "2%",
+    delta: Annotated[str, typer.Option("--delta", metavar="P", help="As close as this is the same.")] = "2%",
     strict: Annotated[bool, typer.Option("--strict", help="A gate that can't be told is no success (exit 3).")] = False,
     unfinished: Annotated[
         bool, typer.Option("--unfinished", help="Take runs that are not finished as they are.")

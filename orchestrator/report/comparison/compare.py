@@ -172,4 +172,8 @@ def _case(pair: Pair, sides: Sides, told: Contrast, word: Word, why: str) -> Com
         least_p=None if told.test is None else told.test.least,
         verdict=word,
         reason=why,
+        base_nnapi=pair.base.nnapi,
+        new_nnapi=pair.new.nnapi,
+        base_error=pair.base.error,
+        new_error=pair.new.error,
     )

@@ -9,6 +9,7 @@ from orchestrator.report.comparison.nouns import ComparedCase, Comparison
 from orchestrator.report.comparison.said import (
     VIRTUAL,
     across_words,
+    beside_words,
     canary_words,
     gate_words,
     method_words,
@@ -78,7 +79,7 @@ def comparison_markdown(comparison: Comparison) -> str:
 def _row(case: ComparedCase, decimals: int) -> tuple[str, ...]:
     versus = NOTHING if case.ratio is None else ratio(case.ratio.value, case.ratio.half_width)
     n = str(case.n_base) if case.n_base == case.n_new else f"{case.n_base} and {case.n_new}"
-    verdict = f"{case.verdict}{f': {case.reason}' if case.reason else ''}"
+    verdict = ": ".join(filter(None, (str(case.verdict), "; ".join(filter(None, (case.reason, beside_words(case)))))))
     return (
         f"{case.label}{' (virtual)' if case.virtual else ''}",
         case.models,

@@ -70,6 +70,12 @@ class ComparedCase:
     least_p: float | None
     verdict: Word
     reason: str = ""
+    base_nnapi: str = ""
+    """What NNAPI took, in words; "" where nobody asked, or it is not known."""
+    new_nnapi: str = ""
+    base_error: str = ""
+    """How far the outputs on the phone are from what is expected, in words; "" where nobody looked (`--verify`)."""
+    new_error: str = ""
 
     @property
     def name(self) -> str:

@@ -66,6 +66,19 @@ def change_words(case: ComparedCase) -> str:
     return f"{abs(1 / ratio.value - 1):.1%} ({ends[0]:.1%} … {ends[1]:.1%})".replace("%", " %")
 
 
+def beside_words(case: ComparedCase) -> str:
+    """What else changed with a case: what NNAPI took, what it computes; "" where nothing of that did."""
+    parts = [
+        f"{name} {old or 'not known'} → {new or 'not known'}"
+        for name, old, new in (
+            ("NNAPI took", case.base_nnapi, case.new_nnapi),
+            ("outputs", case.base_error, case.new_error),
+        )
+        if old != new
+    ]
+    return "; ".join(parts)
+
+
 def side_words(name: str, run: ComparedRun) -> str:
     """`BASE 0412-quick-7k2f/B3 · 12 Apr 02:14 · ORT 1.23.2`."""
     of = "/".join(part for part in (run.run, run.phone, run.row) if part)

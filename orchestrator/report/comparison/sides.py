@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from orchestrator.plan.case import Purpose
 from orchestrator.report import source
 from orchestrator.report.answer import PhoneSource, out_of_tolerance
 from orchestrator.report.checks import checks_of
 from orchestrator.report.comparison.nouns import Across, ComparedRun
+from orchestrator.report.numbers import plural
 from orchestrator.report.show import Target
 from orchestrator.report.source import Cell, Row, RunFrames, flag, names, number, text, whole
 from orchestrator.report.tally import why_not_measured
@@ -32,6 +33,10 @@ class SideCase:
     recipe: str
     virtual: bool
     unranked: str
+    nnapi: str = ""
+    """What NNAPI took of it, in words; "" where nobody asked, or it is not known."""
+    error: str = ""
+    """How far its outputs on the phone are from what is expected, in words; "" where nobody looked."""
     traits: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -80,6 +85,7 @@ def side_of(frames: RunFrames, target: Target) -> Side:
     phones = {text(row, "phone"): row for row in source.records(frames.phones)}
     checks = checks_of(source.records(frames.checks))
     wrong = out_of_tolerance(variants)
+    placed = {(text(row, "phone"), text(row, "case")): _placed(row) for row in source.records(frames.placements)}
     by_variant = {text(row, "variant"): row for row in variants}
     cases = []
     for cell in source.cells(source.records(frames.trials), attempts):
@@ -89,7 +95,10 @@ def side_of(frames: RunFrames, target: Target) -> Side:
             phone=cell.phone, facts=facts, default_dropped="", twins=None, nnapi=None, refused=wrong, checks=own
         )
         if not cell.twin_of and _is_asked(cell, facts, target):
-            cases.append(_case(cell, facts, by_variant, beside.why_unranked(cell)))
+            made = _case(cell, facts, by_variant, beside.why_unranked(cell))
+            check = own.get(cell.case)
+            error = check.worst.words if check is not None and check.worst is not None else ""
+            cases.append(replace(made, nnapi=placed.get((cell.phone, cell.case), ""), error=error))
     return Side(
         head=ComparedRun(
             run=text(run, "run"),
@@ -108,6 +117,13 @@ def side_of(frames: RunFrames, target: Target) -> Side:
         first_stage=whole(run, "first_stage"),
         run=run,
     )
+
+
+def _placed(row: Row) -> str:
+    claimed, nodes, pieces = (whole(row, name) for name in ("nodes_claimed", "nodes_in_graph", "partitions"))
+    if not flag(row, "known") or claimed is None or nodes is None or pieces is None:
+        return ""
+    return f"{claimed} of {plural(nodes, 'node')} in {plural(pieces, 'partition')}"
 
 
 def _is_asked(cell: Cell, facts: Row, target: Target) -> bool:

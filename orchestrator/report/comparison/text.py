@@ -16,6 +16,7 @@ from orchestrator.report.comparison.nouns import (
 from orchestrator.report.comparison.said import (
     VIRTUAL,
     across_words,
+    beside_words,
     canary_words,
     gate_words,
     method_words,
@@ -78,7 +79,9 @@ def _row(case: ComparedCase, name_width: int, decimals: int, width: int) -> list
         )
     ]
     lines += [line(f"  {name}") for name in names[1:]]
-    return [*lines, *paragraph(case.reason, width, indent=6, hang=2, style="dim")] if case.reason else lines
+    for words in (case.reason, beside_words(case)):
+        lines += paragraph(words, width, indent=6, hang=2, style="dim") if words else []
+    return lines
 
 
 def _notes(comparison: Comparison, width: int) -> list[Line]:

@@ -7,6 +7,7 @@ import math
 import random
 from xml.etree import ElementTree
 
+import pandas as pd
 import pytest
 from report_frames import Made
 from rich.cells import cell_len
@@ -264,6 +265,24 @@ def test_what_the_phone_did_itself_is_no_difference():
     upgrade = compared(base, Run("c", {"default": 10.8, "cpu all": 10.0}, binary_digest="3f").canary(*[1.08] * 5))
     assert set(verdicts(upgrade).values()) == {Word.SLOWER}
     assert "what differs acts on it, too" in " ".join(render_comparison(upgrade).split())
+
+
+def test_what_nnapi_took_and_what_came_out_stand_beside_a_case():
+    runs = []
+    for name, claimed, pieces, error_db in (("a", 65, 1, 60.0), ("b", 50, 4, 31.0)):
+        run = Run(name, OLD_ROWS, fingerprint=name)
+        frames = run.made.frames()
+        case = {"phone": PHONE, "model": "net", "case": "case-net-cpu all", "row": "cpu all"}
+        placed = {"known": True, "partitions": pieces, "nodes_claimed": claimed, "nodes_in_graph": 66}
+        frames.placements = pd.DataFrame([{**case, **placed}])
+        found = {"output": "y", "checked": True, "within": True, "error_db": error_db, "tolerance_db": 20.0}
+        frames.checks = pd.DataFrame([{**case, **found}])
+        runs.append(side_of(frames, Target(run=name)))
+    met = compare(*runs, AskedComparison()).comparison
+    text = " ".join(render_comparison(met).split())
+    assert "NNAPI took 65 of 66 nodes in 1 partition → 50 of 66 nodes in 4 partitions; outputs 60 dB below" in text
+    assert "60 dB below the signal → 31 dB below the signal" in comparison_markdown(met)
+    assert met.cases[0].base_nnapi == ""
 
 
 def test_gates():
