@@ -2,9 +2,9 @@
 
 In each matrix some cases differ by a known ratio, most don't; a case's processes vary by 0.5 to 5 %, log-uniform. What
 is called faster or slower and is neither, or the other, is false. The promise is on the mean share of false ones over
-all matrices. What no rank test assumes is tried as well: skewed rounds, two runs of different spread, and numbers of
-rounds that the rounds themselves decided. `ORCH_MATRICES` is how many matrices; power takes a fifth of them for each
-number of rounds.
+all matrices. What no rank test assumes is tried as well: skewed rounds, two runs of different spread, a day that all
+cases of a run share, and numbers of rounds that the rounds themselves decided. `ORCH_MATRICES` is how many matrices;
+power takes a fifth of them for each number of rounds.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ class Kind:
     noise: str = "normal"
     differing: float = DIFFERING
     adaptive: bool = False
+    day: float = 0.0
+    """Spread of what all cases of a phone's second run share, and no canary shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,8 @@ def one_matrix(kind: Kind, seed: int) -> Judged:
         for _ in range(CASES)
     ]
     low, high = (math.log(one) for one in SPREADS)
-    sides = [sides_of(dice, kind, truth, math.exp(dice.uniform(low, high))) for truth in truths]
+    day = float(dice.normal(0.0, kind.day)) if kind.day else 0.0
+    sides = [sides_of(dice, kind, truth + day, math.exp(dice.uniform(low, high))) for truth in truths]
     said = [one.word for one in contrasts(sides)]
     claims = [(word, truth) for word, truth in zip(said, truths, strict=True) if word in SURE]
     false = sum(truth == 0.0 or (word is Word.SLOWER) != (truth > 0.0) for word, truth in claims)
@@ -172,6 +175,7 @@ KINDS: tuple[tuple[Kind, bool], ...] = (
     (Kind("skewed", noise="skewed"), True),
     (Kind("stopped early", adaptive=True), True),
     (Kind("unequal spread", noise="unequal"), False),
+    (Kind("another day", day=0.005), False),
 )
 
 

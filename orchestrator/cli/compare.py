@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -115,12 +116,14 @@ def _write_junit(path: Path, found: Comparison) -> None:
 
 def _ended(found: Comparison, *, strict: bool) -> int:
     from orchestrator.report.comparison.nouns import GateWord  # noqa: PLC0415
+    from orchestrator.report.lines import shown  # noqa: PLC0415
 
     words = [one.word for one in found.gates]
     codes = [ExitCode.GATE_FAILED] if GateWord.FAILED in words else []
     codes += [ExitCode.INCOMPLETE] if strict and GateWord.NOT_TOLD in words else []
     case = next((one for one in found.cases if one.ratio is not None), found.cases[0])
-    sys.stderr.write(f"next    orch show {found.new.run}/{case.label}/'{case.new_row}'\n")
+    row = f"{found.new.run}/{case.label}/{case.new_row}"
+    sys.stderr.write(f"next    orch show {shlex.quote(shown(row))}\n")
     code = worst(codes)
     if codes:
         names = ", ".join(f"{each.value} {each.name.lower().replace('_', ' ')}" for each in sorted(set(codes)))

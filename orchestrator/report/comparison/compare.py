@@ -11,7 +11,7 @@ from orchestrator.measure.contrast import DELTA, Contrast, Sides, Word, contrast
 from orchestrator.measure.discoveries import FALSE_RATE, rounds_to_tell
 from orchestrator.measure.interval import MIN_ROUNDS
 from orchestrator.report.answer import BASELINE
-from orchestrator.report.comparison.differing import differences, meant, notes_of, nothing_in_common
+from orchestrator.report.comparison.differing import differences, meant, notes_of, nothing_in_common, require_fixed
 from orchestrator.report.comparison.gates import Gate, Judged, gate_results, sizes_of
 from orchestrator.report.comparison.meeting import Pair, meet, names_of
 from orchestrator.report.comparison.models import variant_changes
@@ -48,6 +48,8 @@ class Met:
 
 def compare(base: Side, new: Side, asked: AskedComparison) -> Met:
     """What may be said of NEW beside BASE. Raises UsageError where they can't be compared, with the whole list."""
+    for side in (base, new):
+        require_fixed(side)
     one_run = base.head.run == new.head.run
     title = base.head.run if one_run else f"{base.head.run} and {new.head.run}"
     names = names_of(asked.maps, base, new)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Sequence
 
 from orchestrator.errors import Problem, UsageError
 from orchestrator.report.comparison.meeting import Pair
 from orchestrator.report.comparison.nouns import Across, Difference, NotCompared
-from orchestrator.report.comparison.sides import INPUTS, LEVEL, REAL, TUNED, VARIANT, Side
+from orchestrator.report.comparison.sides import INPUTS, LEVEL, REAL, TUNED, VARIANT, Side, SideCase
 from orchestrator.report.lines import as_listed, joined
 from orchestrator.report.numbers import plural
-from orchestrator.report.source import text
+from orchestrator.report.source import number, text
 
 _MENDS = {
     Across.BINARY: "measure both with one --perf-test",
@@ -26,6 +27,8 @@ _MENDS = {
     REAL: "virtual and real phones are never compared",
 }
 _MAX_NAMED = 4
+_FAR = 4.0
+"""Rounds whose numbers of iterations are further apart than so many times are said to be."""
 
 
 def differences(pairs: Sequence[Pair]) -> list[Difference]:
@@ -91,7 +94,7 @@ def _problem(one: Difference) -> Problem:
 
 def nothing_in_common(base: Side, new: Side, lone: Sequence[NotCompared], title: str) -> UsageError:
     """Why there is no case that both sides measured."""
-    if base.head.run == new.head.run and not lone:
+    if base.head.run == new.head.run and not lone and base.head.phone == new.head.phone:
         mend = "--map basic=all, --map 'ROW=ROW', or RUN/PHONE/ROW on both sides"
         return UsageError(Problem(title, "is BASE and NEW: nothing says which of its cases meet", mend))
     problems = [Problem(title, "nothing in common: no case that both measured", "--map OLD=NEW names what was renamed")]
@@ -120,6 +123,14 @@ def _listed(names: Iterable[str]) -> str:
     return f"{', '.join(ordered[:_MAX_NAMED])}{more}" if ordered else "none"
 
 
+def require_fixed(side: Side) -> None:
+    """Raise UsageError for a run that held A against B: its rounds ended when these were told apart, and any other
+    judgement of them would be too sure of itself."""
+    if number(side.run, "delta"):
+        what = "holds A against B, whose rounds ended when they were told apart: its report has the answer"
+        raise UsageError(Problem(side.head.run, what, f"orch report {side.head.run}"))
+
+
 def notes_of(base: Side, new: Side, pairs: Sequence[Pair]) -> list[str]:
     """What else differs and is no part of the question, in words."""
     notes = []
@@ -131,6 +142,10 @@ def notes_of(base: Side, new: Side, pairs: Sequence[Pair]) -> list[str]:
     hosts = {text(side.run, "host") for side in (base, new)}
     if len(hosts) > 1 and any(pair.base.virtual for pair in pairs):
         notes.append(f"virtual phones on computers of different names: {', '.join(sorted(hosts))}")
+    counts = [(_iterations(pair.base), _iterations(pair.new)) for pair in pairs]
+    far = [one for one in counts if one[0] and one[1] and not 1 / _FAR < one[0] / one[1] < _FAR]
+    if far:
+        notes.append(f"rounds of other lengths: {far[0][0]:g} iterations in BASE, {far[0][1]:g} in NEW")
     moved = {
         pair.base.cell.model
         for pair in pairs
@@ -140,3 +155,7 @@ def notes_of(base: Side, new: Side, pairs: Sequence[Pair]) -> list[str]:
     if moved:
         notes.append(joined([f"other inputs, too: {', '.join(sorted(moved))}"]))
     return notes
+
+
+def _iterations(case: SideCase) -> float:
+    return statistics.median(case.figures("iterations").values() or [0.0])

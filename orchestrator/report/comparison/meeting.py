@@ -22,11 +22,6 @@ class Names:
     rows: Mapping[str, str] = field(default_factory=dict)
     recipes: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def any(self) -> bool:
-        """Whether something is."""
-        return bool(self.models or self.rows or self.recipes)
-
 
 @dataclass(frozen=True, slots=True)
 class Pair:

@@ -150,6 +150,24 @@ def test_nothing_in_common():
     assert "--map OLD=NEW" in said
 
 
+def test_phones_of_one_run_are_not_each_other():
+    run = Run("a", OLD_ROWS)
+    with pytest.raises(UsageError, match="phones: B3 in BASE, none in NEW"):
+        compare(run.side("B3"), run.side("B4"), AskedComparison())
+
+
+def test_a_run_of_orch_ab_is_left_to_its_own_verdict():
+    ab = Run("a", OLD_ROWS)
+    ab.made.run["delta"] = 0.02
+    assert "a: holds A against B" in refusal(Run("b", OLD_ROWS), ab)
+    assert "orch report a" in refusal(ab, ab, maps=("onnx=all",))
+
+
+def test_rounds_of_other_lengths_are_said():
+    found = compared(Run("a", OLD_ROWS), Run("b", OLD_ROWS, iterations=20))
+    assert found.notes == ("rounds of other lengths: 200 iterations in BASE, 20 in NEW",)
+
+
 def test_a_retrained_model_under_another_name():
     new = Run("b", OLD_ROWS, model="net_v2").variants(
         model_digest="cd" * 32, size_bytes=1100, error=2e-6, nodes_after={"Conv": 3, "Relu": 2}
