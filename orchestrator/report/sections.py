@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from orchestrator.report.blocks import Block, Table, Words
 from orchestrator.report.cold_text import HEADS as COLD_HEADS
 from orchestrator.report.cold_text import cold_cells, cold_headline, cold_notes
@@ -16,7 +18,8 @@ from orchestrator.report.nnapi_text import (
     prediction_name,
     share_words,
 )
-from orchestrator.report.numbers import NOTHING, size, span
+from orchestrator.report.numbers import NOTHING, decimals_for, ms, size, span
+from orchestrator.report.source import Row, names, number, text, whole
 from orchestrator.report.summary import ModelSummary, PhoneAnswer, RunHead
 from orchestrator.report.sustained import Sustained
 from orchestrator.report.sustained_text import HEADS as SUSTAINED_HEADS
@@ -129,6 +132,28 @@ def dropped_section(model: ModelSummary) -> list[Block]:
         return []
     rows = [(one.row, one.reason, ", ".join(one.phones)) for one in model.dropped]
     return [Words("These were no trials."), Table(("setting", "reason", "phones"), rows)]
+
+
+def rejected_section(attempts: Sequence[Row]) -> list[Block]:
+    """Every timed attempt that measured and does not count, as its vitals say that it can't be trusted, and why."""
+    rejected = [
+        row for row in attempts if text(row, "purpose", "time") == "time" and text(row, "validity") == "invalid"
+    ]
+    if not rejected:
+        return []
+    decimals = decimals_for(number(row, "p50_s") for row in rejected)
+    rows = [
+        (
+            text(row, "model"),
+            text(row, "label") or text(row, "phone"),
+            text(row, "row"),
+            str(whole(row, "round") or NOTHING),
+            ms(number(row, "p50_s"), decimals),
+            "; ".join(names(row, "validity_reasons")) or NOTHING,
+        )
+        for row in rejected
+    ]
+    return [Table(("model", "phone", "setting", "round", "p50 ms", "why it does not count"), rows, numbers=(3, 4))]
 
 
 def provenance_section(head: RunHead) -> list[Block]:

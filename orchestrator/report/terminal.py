@@ -180,21 +180,21 @@ def _unity(phone: PhoneAnswer, best: SettingRow) -> str:
     return "1.00×" if best.row == phone.baseline else NOTHING
 
 
-def phone_note(phone: PhoneAnswer) -> str:
-    """What a reader must know of a phone's answer: baseline, NNAPI, cold start, ties, preparation; "" for nothing."""
+def phone_notes(phone: PhoneAnswer) -> list[str]:
+    """What a reader must know of a phone's answer: baseline, NNAPI, cold start, ties, preparation."""
     notes = [phone.baseline_note, nnapi_note(phone), cold_headline(phone), sustained_headline(phone.sustained)]
     if phone.verdict.sureness is Sureness.TIE:
         names = [row.row for row in phone.rows if row.rank == 1]
         notes.append(f"{phone.verdict.reason} among {', '.join(names)}")
     notes.append(preparation_words(phone.prepared, phone.prepare_problem, tuned=phone.tuned))
-    return joined([*notes, *phone.battery], "; ")
+    return [words for words in (*notes, *phone.battery) if words]
 
 
 def _notes(phones: Sequence[PhoneAnswer], width: int) -> list[Line]:
     """What a reader must know of each phone's answer, a paragraph a phone."""
     lines: list[Line] = []
     for phone in phones:
-        if words := phone_note(phone):
+        if words := joined(phone_notes(phone), "; "):
             lines += paragraph(f"{fit(phone.label, 20)}  {words}", width, indent=2, hang=4)
     return [(), *lines] if lines else []
 

@@ -114,9 +114,9 @@ def _taken(case: NnapiCase | None) -> str:
 def _time(operators: Sequence[Row]) -> str:
     shares: Counter[str] = Counter()
     for row in operators:
-        shares[f"{text(row, 'operator')} on {text(row, 'ran_on').removesuffix('ExecutionProvider')}"] += (
-            number(row, "self_s") or 0.0  # type: ignore[assignment]
-        )
+        provider = text(row, "ran_on").removesuffix("ExecutionProvider")
+        name = "NNAPI" if provider == "Nnapi" else f"{text(row, 'operator')} on {provider}"
+        shares[name] += number(row, "self_s") or 0.0  # type: ignore[assignment]
     total = sum(shares.values())
     if not total:
         return ""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "unit" / "report"))
 
+import pandas as pd
 from report_frames import Made
 
 from orchestrator.report.html.page import render_html
@@ -27,6 +29,21 @@ EVIL = "<script>alert(1)</script>"
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text()
 
 
+def graphs() -> pd.DataFrame:
+    """A chain before and after its first two nodes became one, at the two API levels of a lab."""
+    chains = {"onnx": ("Conv", "Relu", EVIL, "Softmax"), "basic": ("FusedConv", EVIL, "Softmax")}
+    return pd.DataFrame(
+        {
+            "variant": f"variant-net-{recipe}", "recipe": recipe, "api_level": level, "nnapi_flags": [],
+            "node": at, "name": operator.lower(), "operator": operator, "shape": [1, 8], "after": [at - 1][:at],
+            "partition": None if operator == "Softmax" else 0, "reason": "dynamic" if operator == "Softmax" else None,
+        }
+        for recipe, chain in chains.items()
+        for level in (29, 34)
+        for at, operator in enumerate(chain)
+    )  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report with a hostile case, a refused one, many settings, real and virtual phones."""
@@ -39,7 +56,11 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
             made.case(phone, "net", f"nnapi basic {at}", 2.0 + at)
         made.case(phone, "net", EVIL, 3.0)
         made.case(phone, "net", "nnapi refused", 3.0, fails=dict.fromkeys(range(1, 5), ("model_refused", EVIL)))
-    frames = made.frames()
+    for row in [row for row in made.attempts if row["row"] == "nnapi basic 3" and row["round"] == 2]:
+        row |= {"validity": "invalid", "validity_reasons": (f"too hot {EVIL}",), "counted": False}
+    made.variant("net", "onnx", "g0", 1000, {"Conv": 2}, {"Conv": 2}, "onnx")
+    made.variant("net", "basic", "g1", 1000, {"Conv": 2}, {"FusedConv": 1})
+    frames = replace(made.frames(), nodes=graphs())
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(render_html(summarize(frames), frames), encoding="utf-8")
     return path
@@ -76,11 +97,44 @@ def test_a_cell_opens_with_its_rounds_and_closes(seen: Seen) -> None:
     page.locator("table.heat td a").first.click()
     assert page.locator("dialog").is_visible()
     page.wait_for_selector("dialog .chart svg")
-    assert page.locator("dialog tbody tr").count() == 4
+    assert page.locator("dialog tbody").first.locator("tr").count() == 4
     assert "orch show" in page.locator("dialog").inner_text()
     assert seen.page.evaluate(CONTRAST) == []
     page.keyboard.press("Escape")
     assert not page.locator("dialog").is_visible()
+
+
+def test_a_cell_says_why_its_number_is_what_it_is_and_what_it_costs_at_first(seen: Seen) -> None:
+    seen.page.locator("table.settings a", has_text="default").first.click()
+    body = seen.page.locator("#cell-body")
+    assert body.locator("ol.why li").count() == 5
+    assert "is the median of the p50s of 4 rounds" in body.locator("ol.why li").first.inner_text()
+    assert "session created in" in body.inner_text()
+    assert "orch show 0412-quick-7k2f/B0/" in body.inner_text().replace("'", "")
+
+
+def test_a_recipes_graph_stands_beside_its_source(seen: Seen) -> None:
+    page = seen.page
+    page.locator("details.variants summary").first.click()
+    page.locator("[data-pair]").first.click()
+    sides = page.locator("dialog .pair > div")
+    assert sides.count() == 2
+    assert "before: onnx, 4 nodes, 2 of its own" in sides.nth(0).inner_text()
+    assert "after: basic, 3 nodes, 1 of its own" in sides.nth(1).inner_text()
+    assert "* FusedConv" in "".join(sides.nth(1).locator("g.own.taken text").all_text_contents())
+    assert sides.nth(0).locator("g.left").count() == 1
+    assert EVIL in "".join(sides.nth(0).locator("title").all_text_contents())
+    wide, window = page.evaluate("[document.querySelector('dialog').scrollWidth, window.innerWidth]")
+    assert wide <= window
+    assert seen.page.evaluate(CONTRAST) == []
+
+
+def test_what_was_rejected_is_listed_with_its_reason(seen: Seen) -> None:
+    section = seen.page.locator("#not-measured")
+    assert "Measured, and rejected" in section.inner_text()
+    row = section.locator("tr", has_text="too hot").first
+    assert EVIL in row.inner_text()
+    assert "nnapi basic 3" in row.inner_text()
 
 
 def test_a_hostile_name_is_text(seen: Seen) -> None:
@@ -118,5 +172,8 @@ def test_it_prints_without_controls(seen: Seen) -> None:
     try:
         assert not seen.page.locator("form.filter").first.is_visible()
         assert seen.page.locator("table.answers").first.is_visible()
+        seen.page.wait_for_function("document.querySelectorAll('main details:not([open])').length === 0")
+        assert seen.page.locator("table.settings").last.is_visible()
     finally:
         seen.page.emulate_media(media="screen")
+    seen.page.wait_for_function("document.querySelectorAll('main details:not([open])').length > 0")

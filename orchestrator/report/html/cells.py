@@ -12,15 +12,14 @@ import pandas as pd
 
 from orchestrator.plan.case import Purpose
 from orchestrator.report import source
-from orchestrator.report.html.layout import places
+from orchestrator.report.html.drawing import MAX_DRAWN_NODES, drawn
+from orchestrator.report.html.pairs import GraphPair, graph_pairs
 from orchestrator.report.lines import shown
-from orchestrator.report.numbers import NOTHING, decimals_for, ms
+from orchestrator.report.numbers import NOTHING, decimals_for, ms, size
 from orchestrator.report.source import Row, flag, names, number, text, whole
 from orchestrator.report.summary import PhoneAnswer, RunSummary, SettingRow
 from orchestrator.report.terminal import setting_name
-
-MAX_DRAWN_NODES = 1500
-"""A larger graph would be a drawing that nobody can read, and a page that nobody can open."""
+from orchestrator.report.why_number import WhySource, why_number
 
 
 class DetailFrames(source.RunFrames, Protocol):
@@ -34,10 +33,11 @@ class DetailFrames(source.RunFrames, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """`cells` by id, `graphs` by what a cell calls them; plain values as JSON knows them."""
+    """`cells` by id, `graphs` by what a cell calls them; plain values as JSON knows them. `pairs` by model."""
 
     cells: dict[str, dict[str, object]]
     graphs: dict[str, list[dict[str, object]]]
+    pairs: dict[str, list[GraphPair]]
 
 
 def cell_id(model: str, phone: str, case: str) -> str:
@@ -47,19 +47,24 @@ def cell_id(model: str, phone: str, case: str) -> str:
 
 def details(summary: RunSummary, frames: DetailFrames) -> Details:
     """All cells of a run's tables."""
+    every = source.records(frames.attempts)
     known = _Known(
-        attempts=_by_place(row for row in source.records(frames.attempts) if text(row, "purpose") == Purpose.TIME),
+        cells={(one.phone, one.case): one for one in source.cells(source.records(frames.trials), every)},
+        tries=_by_place(every),
+        attempts=_by_place(row for row in every if text(row, "purpose") == Purpose.TIME),
         operators=_by_place(source.records(frames.operators)),
         partitions=_by_place(source.records(frames.partitions)),
     )
-    drawn = _Graphs(source.records(frames.nodes))
+    nodes = source.records(frames.nodes)
+    graphs = _Graphs(nodes)
     cells = {
-        cell_id(model.model, phone.phone, row.case): _cell(summary.head.run, model.model, phone, row, known, drawn)
+        cell_id(model.model, phone.phone, row.case): _cell(summary.head.run, model.model, phone, row, known, graphs)
         for model in summary.models
         for phone in model.phones
         for row in phone.rows
     }
-    return Details(cells=cells, graphs=drawn.used)
+    pairs = {model.model: graph_pairs(model, nodes) for model in summary.models}
+    return Details(cells=cells, graphs=graphs.used, pairs=pairs)
 
 
 _Place = tuple[str, str]
@@ -68,6 +73,8 @@ _Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Known:
+    cells: Mapping[_Place, source.Cell]
+    tries: Mapping[_Place, Sequence[Row]]
     attempts: Mapping[_Place, Sequence[Row]]
     operators: Mapping[_Place, Sequence[Row]]
     partitions: Mapping[_Place, Sequence[Row]]
@@ -81,7 +88,7 @@ def _by_place(rows: object) -> dict[_Place, list[Row]]:
 
 
 def _cell(
-    run: str, model: str, phone: PhoneAnswer, row: SettingRow, known: _Known, drawn: _Graphs
+    run: str, model: str, phone: PhoneAnswer, row: SettingRow, known: _Known, graphs: _Graphs
 ) -> dict[str, object]:
     place = phone.phone, row.case
     attempts = known.attempts.get(place, ())
@@ -93,13 +100,44 @@ def _cell(
         "virtual": phone.virtual,
         "figure": "" if row.p50_s is None else f"{ms(row.p50_s, decimals)} ± {ms(row.half_width_s, decimals)} ms",
         "reason": shown("; ".join(part for part in (*row.marks, row.reason) if part)),
+        "why": _why(phone, row, known),
+        "cold": _cold(row),
         "rounds": [_round(one) for one in attempts],
         "operators": [_operator(one) for one in known.operators.get(place, ())],
         "partitions": [_partition(one) for one in known.partitions.get(place, ())],
-        "graph": drawn.key(counted, phone.api_level),
+        "graph": graphs.key(counted, phone.api_level),
+        "serial": shown(phone.serial),
         "command": shown(text(counted, "command")),
         "show": "orch show " + shlex.quote(shown(f"{run}/{label}/{model} {row.row}")),
     }
+
+
+def _why(phone: PhoneAnswer, row: SettingRow, known: _Known) -> list[str]:
+    """Why its number is what it is, in five sentences."""
+    place = phone.phone, row.case
+    cell = known.cells.get(place)
+    if cell is None:
+        return []
+    own, traced = known.tries.get(place, ()), known.operators.get(place, ())
+    told = WhySource(cell=cell, answer=phone, setting=row, tries=own, operators=traced)
+    return [shown(words) for words in why_number(told)]
+
+
+def _cold(row: SettingRow) -> list[tuple[str, str]]:
+    """What it costs before its first answer, as far as that is known."""
+    cold = row.cold
+    if cold is None:
+        return []
+    first = cold.first_inference_traced_s or cold.first_inference_s
+    below = cold.first_inference_below_s
+    told = [
+        ("session created in", "" if cold.session_creation_s is None else f"{ms(cold.session_creation_s, 1)} ms"),
+        ("first inference", "" if first is None else f"{ms(first, 2)} ms"),
+        ("first inference below", "" if first is not None or below is None else f"{ms(below, 0)} ms"),
+        ("peak memory of the process", "" if cold.peak_memory_bytes is None else size(cold.peak_memory_bytes)),
+        ("model was in the page cache", f"{cold.warm} of {cold.n} processes" if cold.n else ""),
+    ]
+    return [(name, words) for name, words in told if words]
 
 
 def _round(row: Row) -> dict[str, object]:
@@ -164,27 +202,5 @@ class _Graphs:
             return ""
         name = f"{asked[0][:16]}/{asked[1]}/{'+'.join(asked[2])}"
         if name not in self.used:
-            self.used[name] = _drawn(rows)
+            self.used[name] = drawn(rows)
         return name
-
-
-def _drawn(rows: Sequence[Row]) -> list[dict[str, object]]:
-    after = [_indices(row) for row in rows]
-    return [
-        {
-            "operator": shown(text(row, "operator")),
-            "name": shown(text(row, "name")),
-            "shape": "×".join(str(dim) for dim in _indices(row, "shape")),
-            "after": own,
-            "x": column,
-            "y": at,
-            "partition": whole(row, "partition"),
-            "reason": shown(text(row, "reason")),
-        }
-        for row, own, (column, at) in zip(rows, after, places(after), strict=True)
-    ]
-
-
-def _indices(row: Row, key: str = "after") -> list[int]:
-    value = row.get(key)
-    return [one for one in value if isinstance(one, int)] if isinstance(value, (list, tuple)) else []

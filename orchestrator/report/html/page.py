@@ -12,11 +12,13 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from orchestrator.report import source
 from orchestrator.report.ab_text import ab_section
 from orchestrator.report.blocks import Block, Table
 from orchestrator.report.checks import ERROR_NOTE as CHECK_NOTE
 from orchestrator.report.html.cells import DetailFrames, Details, cell_id, details
 from orchestrator.report.html.heat import LEGEND, HeatMap, heat_map, one_setting
+from orchestrator.report.html.pairs import GraphPair
 from orchestrator.report.html.why import why_words
 from orchestrator.report.lines import joined, shown
 from orchestrator.report.markdown import METHOD
@@ -26,6 +28,7 @@ from orchestrator.report.sections import (
     dropped_section,
     nnapi_section,
     provenance_section,
+    rejected_section,
     sustained_section,
     variants_section,
 )
@@ -39,7 +42,7 @@ from orchestrator.report.terminal import (
     footer_words,
     hands_words,
     model_words,
-    phone_note,
+    phone_notes,
     run_words,
     setting_name,
 )
@@ -62,7 +65,7 @@ class AnswerLine:
     sure: str
     standing: str
     cell: str
-    note: str
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +110,7 @@ class ModelView:
     trust: tuple[tuple[str, str], ...]
     phones: tuple[PhoneView, ...]
     variants: tuple[Block, ...]
+    pairs: tuple[GraphPair, ...]
     dropped: tuple[Block, ...]
 
 
@@ -122,11 +126,12 @@ def render_html(summary: RunSummary, frames: DetailFrames) -> str:
         run=summary.head,
         run_words=run_words(summary),
         counts=[*counts_words(summary), *hands_words(summary)],
-        models=[_model(summary, model, at) for at, model in enumerate(summary.models)],
+        models=[_model(summary, model, at, found) for at, model in enumerate(summary.models)],
         columns=COLUMNS,
         ab=ab_section(summary.ab),
         legend=LEGEND,
         method=METHOD,
+        rejected=rejected_section(source.records(frames.attempts)),
         provenance=provenance_section(summary.head),
         repeat=shown(summary.head.command),
         data=_json(found),
@@ -137,7 +142,7 @@ def render_html(summary: RunSummary, frames: DetailFrames) -> str:
     )
 
 
-def _model(summary: RunSummary, model: ModelSummary, at: int) -> ModelView:
+def _model(summary: RunSummary, model: ModelSummary, at: int, found: Details) -> ModelView:
     real = [phone for phone in model.phones if not phone.virtual]
     virtual = [phone for phone in model.phones if phone.virtual]
     decimals = decimals_for(phone.best.p50_s if phone.best else None for phone in model.phones)
@@ -157,6 +162,7 @@ def _model(summary: RunSummary, model: ModelSummary, at: int) -> ModelView:
         trust=tuple((phone.label or phone.phone, words) for phone in model.phones if (words := _trust(phone, model))),
         phones=tuple(_phone(model.model, phone) for phone in model.phones),
         variants=tuple(variants_section(model)),
+        pairs=tuple(found.pairs[model.model]),
         dropped=tuple(dropped_section(model)),
     )
 
@@ -176,7 +182,7 @@ def _answer(model: str, phone: PhoneAnswer, decimals: int) -> AnswerLine:
         sure=how_sure(phone),
         standing=_SURE[phone.verdict.sureness],
         cell="" if best is None else cell_id(model, phone.phone, best.case),
-        note=shown(joined([*why_words(phone), phone_note(phone)], "; ")),
+        notes=tuple(shown(words) for words in (*why_words(phone), *phone_notes(phone)) if words),
     )
 
 
@@ -229,7 +235,10 @@ def _setting(model: str, phone: PhoneAnswer, row: SettingRow, decimals: int) -> 
 
 def _json(found: Details) -> str:
     """JSON that may stand inside a script element: nothing in it can end that."""
-    words = json.dumps({"cells": found.cells, "graphs": found.graphs}, ensure_ascii=True, allow_nan=False)
+    pairs = {one.id: one.data for own in found.pairs.values() for one in own}
+    words = json.dumps(
+        {"cells": found.cells, "graphs": found.graphs, "pairs": pairs}, ensure_ascii=True, allow_nan=False
+    )
     return words.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

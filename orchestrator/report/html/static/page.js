@@ -57,34 +57,54 @@
     }
   }
 
-  function graph(cell, parent) {
-    const nodes = data.graphs[cell.graph];
-    if (!nodes) return;
-    const taken = nodes.filter((one) => one.partition !== null).length;
-    parent.append(el("h3", {}, `The graph: NNAPI should take ${taken} of ${nodes.length} nodes (solid, green); the rest stays on the CPU (dashed, red)`));
+  /* A graph in its place: `own` nodes, which the other side of a pair has not, have a star and a thick frame. */
+  function drawing(nodes) {
     const wide = 174, high = 56, box = { w: 160, h: 34 };
     const width = (Math.max(...nodes.map((one) => one.x)) + 1) * wide + 14, height = (Math.max(...nodes.map((one) => one.y)) + 1) * high + 14;
-    const drawing = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img" });
-    drawing.append(svg("title", {}, "The model's graph; the table below has the same nodes"));
+    const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img" });
+    picture.append(svg("title", {}, "The model's graph; the table below has the same nodes"));
     const at = (one) => [one.x * wide + 7, one.y * high + 7];
     for (const one of nodes) for (const from of one.after) {
       const [x1, y1] = at(nodes[from]), [x2, y2] = at(one);
       const [a, b, c, d] = [x1 + box.w / 2, y1 + box.h, x2 + box.w / 2, y2];
-      drawing.append(svg("path", { d: `M${a},${b} C${a},${b + 18} ${c},${d - 18} ${c},${d}` }));
+      picture.append(svg("path", { d: `M${a},${b} C${a},${b + 18} ${c},${d - 18} ${c},${d}` }));
     }
     for (const one of nodes) {
-      const [x, y] = at(one), group = svg("g", { class: one.partition === null ? "left" : "taken" });
+      const [x, y] = at(one), group = svg("g", { class: (one.partition === null ? "left" : "taken") + (one.own ? " own" : "") });
       group.append(svg("title", {}, [one.name, one.operator, one.shape, one.partition === null ? `CPU: ${one.reason}` : `NNAPI, partition ${one.partition + 1}`].filter(Boolean).join("\n")));
       group.append(svg("rect", { x, y, width: box.w, height: box.h, rx: 4 }));
-      const word = one.operator.split(":").pop();
+      const word = (one.own ? "* " : "") + one.operator.split(":").pop();
       group.append(svg("text", { x: x + 6, y: y + 15 }, word.length > 20 ? `${word.slice(0, 19)}…` : word));
       group.append(svg("text", { x: x + 6, y: y + 29 }, `${one.partition === null ? "CPU" : `NNAPI ${one.partition + 1}`} ${one.shape}`.slice(0, 21)));
-      drawing.append(group);
+      picture.append(group);
     }
-    parent.append(el("div", { class: "graph", tabindex: "0" }, drawing));
+    return el("div", { class: "graph", tabindex: "0" }, picture);
+  }
+
+  function nodeTable(nodes) {
     const list = el("details", {}, el("summary", {}, "its nodes as a table"));
-    list.append(table(["node", "operator", "name", "shape", "runs on", "why"], nodes.map((one, index) => [index, one.operator, one.name, one.shape, one.partition === null ? "CPU" : `NNAPI, partition ${one.partition + 1}`, one.reason])));
-    parent.append(list);
+    list.append(table(["node", "operator", "name", "shape", "runs on", "why"], nodes.map((one, index) => [index, (one.own ? "* " : "") + one.operator, one.name, one.shape, one.partition === null ? "CPU" : `NNAPI, partition ${one.partition + 1}`, one.reason])));
+    return list;
+  }
+
+  const KEY = "NNAPI should take the solid, green nodes; the dashed, red ones stay on the CPU";
+
+  function graph(cell, parent) {
+    const nodes = data.graphs[cell.graph];
+    if (!nodes) return;
+    const taken = nodes.filter((one) => one.partition !== null).length;
+    parent.append(el("h3", {}, `The graph: ${taken} of ${nodes.length} nodes for NNAPI`), el("p", {}, KEY), drawing(nodes), nodeTable(nodes));
+  }
+
+  function openPair(id) {
+    const pair = data.pairs[id];
+    if (!pair) return;
+    document.getElementById("cell-title").textContent = pair.title;
+    body.replaceChildren(el("p", {}, `A star and a thick frame: not in the other one. ${KEY}. Graphs as NNAPI is asked about them: the runtime brings a .onnx to level basic before.`));
+    const sides = pair.sides.map((side) => el("div", {}, el("h3", {}, `${side.name}, ${side.nodes.length} nodes, ${side.nodes.filter((one) => one.own).length} of its own`), drawing(side.nodes), nodeTable(side.nodes)));
+    body.append(el("div", { class: "pair" }, ...sides));
+    dialog.showModal();
+    dialog.scrollTop = 0;
   }
 
   function open(id) {
@@ -97,18 +117,31 @@
     if (cell.reason) body.append(el("p", {}, cell.reason));
     dialog.showModal();
     rounds(cell, body);
+    if (cell.why.length) body.append(el("h3", {}, "Why this number"), el("ol", { class: "why" }, ...cell.why.map((words) => el("li", {}, words))));
     costs(cell, body);
+    if (cell.cold.length) body.append(el("h3", {}, "Before the first answer"), table(["what", "how much"], cell.cold));
     graph(cell, body);
-    if (cell.command) body.append(el("h3", {}, "The command on the phone"), el("pre", {}, cell.command));
+    if (cell.command) body.append(el("h3", {}, `The command as it ran on ${cell.serial}, to paste into its shell (adb -s … shell)`), el("pre", {}, cell.command));
     body.append(el("h3", {}, "More of it"), el("pre", {}, cell.show));
     dialog.scrollTop = 0;
   }
 
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("[data-cell]");
+    const link = event.target.closest("[data-cell], [data-pair]");
     if (!link) return;
     event.preventDefault();
-    open(link.dataset.cell);
+    if (link.dataset.pair) openPair(link.dataset.pair);
+    else open(link.dataset.cell);
+  });
+
+  /* Paper shows what is folded on a screen. */
+  const folded = new Set();
+  matchMedia("print").addEventListener("change", (event) => {
+    for (const one of document.querySelectorAll("main details")) {
+      if (event.matches && !one.open) folded.add(one);
+      if (folded.has(one)) one.open = event.matches;
+    }
+    if (!event.matches) folded.clear();
   });
 
   for (const form of document.querySelectorAll("form.filter")) {
