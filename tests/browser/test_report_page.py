@@ -168,12 +168,13 @@ def test_filters_and_sorting(seen: Seen) -> None:
 
 
 def test_it_prints_without_controls(seen: Seen) -> None:
+    folded = seen.page.locator("main details:not([open])")
     seen.page.emulate_media(media="print")
     try:
         assert not seen.page.locator("form.filter").first.is_visible()
         assert seen.page.locator("table.answers").first.is_visible()
-        seen.page.wait_for_function("document.querySelectorAll('main details:not([open])').length === 0")
+        folded.first.wait_for(state="detached")
         assert seen.page.locator("table.settings").last.is_visible()
     finally:
         seen.page.emulate_media(media="screen")
-    seen.page.wait_for_function("document.querySelectorAll('main details:not([open])').length > 0")
+    folded.first.wait_for(state="attached")
