@@ -95,13 +95,22 @@ def unit_cost_bytes(unit: StageUnit) -> int:
 
 
 def look_command(units: Sequence[StageUnit], marker: str) -> str:
-    """Print all receipts, then the state of all files, in three processes; marks the units as used just now."""
+    """Print all receipts, then the state of all files, in three processes; marks the units as used just now.
+
+    What an interrupted push left in the units' folders is taken away, by one process more where there is something.
+    """
     receipts = " ".join(f"{unit.digest}.receipt" for unit in units)
     files = " ".join(path for unit in units for path in unit.paths())
     return (
-        f"{_ENTER}touch -c {receipts} 2>/dev/null; cat {receipts} 2>/dev/null; echo {marker}; "
+        f'{_ENTER}for f in {_leftovers(units)}; do [ ! -f "$f" ] || rm -f "$f"; done; '
+        f"touch -c {receipts} 2>/dev/null; cat {receipts} 2>/dev/null; echo {marker}; "
         f"stat -c '%s %Y %i %n' {files} 2>/dev/null; true"
     )
+
+
+def _leftovers(units: Sequence[StageUnit]) -> str:
+    """Where halves of pushes lie, as patterns of the shell."""
+    return " ".join(f"{unit.digest}/.part-* {unit.digest}/*/.part-*" for unit in units)
 
 
 def parse_look(text: str, marker: str) -> Seen:
@@ -152,10 +161,9 @@ def hash_command(paths: Sequence[str]) -> str:
 def receipts_command(units: Sequence[StageUnit], shas: dict[str, str]) -> str:
     """Write the receipts of verified units; `shas` by path in the staging folder.
 
-    What an interrupted push left in the units' folders is taken away.
+    What a push left that was tried again meanwhile is taken away.
     """
-    leftovers = " ".join(f"{unit.digest}/.part-* {unit.digest}/*/.part-*" for unit in units)
-    texts = [f"cd {quoted(STAGED_DIR)} || exit 1; rm -f {leftovers}"]
+    texts = [f"cd {quoted(STAGED_DIR)} || exit 1; rm -f {_leftovers(units)}"]
     for unit in units:
         lines = "; ".join(f"echo 'sha {shas[path]} {path.partition('/')[2]}'" for path in unit.paths())
         new, final = f"{unit.digest}.receipt.$$", f"{unit.digest}.receipt"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from android_runner.batches import COMMAND_BYTES, batches
 from android_runner.deadline import Deadline
-from android_runner.device import Device, PhonePath, PushedFile, PushItem
+from android_runner.device import Device, PhonePath, PushedFile, PushItem, ShellResult
 from android_runner.errors import PhoneFull, PhoneRefused
 from android_runner.facts import cleaned, parse_free_bytes
 from android_runner.phone_digest import NO_DIGEST_TOOL, digest_lines
@@ -44,6 +44,8 @@ GROUP_BYTES = 64 * 1024 * 1024
 """Units are pushed in groups of about this size, each with its receipts: what a lost link costs at most."""
 
 ANSWER_S = 60.0
+ANSWER_BYTES = 1024 * 1024
+"""What one answer may say: a hundred bytes for each file that is asked about, or that lies there."""
 """What one answer of the phone may take, beside the time for its bytes: one that hangs is found out then."""
 SLOWEST_BYTES_S = 500_000
 """No phone takes or hashes files more slowly: full-speed USB (12 Mbit/s) carries some 1 MB/s."""
@@ -139,7 +141,7 @@ class _Staging:
         found: dict[str, str] = {}
         for batch in batches(there, lambda path: len(path) + 1, COMMAND_BYTES):
             size_bytes = sum(seen.stats[path][0] for path in batch)
-            result = self.device.shell(hash_command(batch), deadline=self._answer(size_bytes))
+            result = self._shell(hash_command(batch), self._answer(size_bytes))
             if result.exit_code == NO_DIGEST_TOOL:
                 said = cleaned(result.stderr.decode(errors="replace"))
                 raise PhoneRefused(f"{self.device.serial}: nothing can be verified there: {said}")
@@ -169,7 +171,7 @@ class _Staging:
                 proven[path] = done.sha256
                 self.pushed_bytes += done.size_bytes
         for batch in batches(group, unit_cost_bytes, COMMAND_BYTES):
-            result = self.device.shell(receipts_command(batch, proven), deadline=self._answer())
+            result = self._shell(receipts_command(batch, proven), self._answer())
             if result.exit_code:
                 said = cleaned(result.stderr.decode(errors="replace"))
                 full = "no space" in said.lower()
@@ -212,7 +214,10 @@ class _Staging:
         return sum(one.size_bytes for one in chosen)
 
     def _text(self, command: str) -> str:
-        return self.device.shell(command, deadline=self._answer()).text()
+        return self._shell(command, self._answer()).text()
+
+    def _shell(self, command: str, deadline: Deadline) -> ShellResult:
+        return self.device.shell(command, deadline=deadline, max_output_bytes=ANSWER_BYTES)
 
     def _answer(self, size_bytes: int = 0) -> Deadline:
         return self.deadline.clip(ANSWER_S + size_bytes / SLOWEST_BYTES_S)

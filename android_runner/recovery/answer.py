@@ -10,6 +10,7 @@ import re
 import secrets
 from dataclasses import dataclass
 
+from android_runner.block import ORCH_DIR
 from android_runner.device import PhonePath, quoted
 from android_runner.facts import cleaned
 from android_runner.recovery.rungs import Seen, Sighting
@@ -41,7 +42,8 @@ class Nonce:
 
 def answer_command(nonce: Nonce) -> str:
     """What the phone is asked: each line of the answer is the whole nonce, a name, and what it says of it."""
-    file = quoted(PhonePath(f"/data/local/tmp/.orch-probe-{nonce.first}"))
+    folder = quoted(ORCH_DIR)
+    file = quoted(PhonePath(f"{ORCH_DIR}/.probe-{nonce.first}"))
     boot_id = quoted(PhonePath("/proc/sys/kernel/random/boot_id"))
     return "\n".join(
         [
@@ -51,6 +53,7 @@ def answer_command(nonce: Nonce) -> str:
             'echo "$b fingerprint $(getprop ro.build.fingerprint)"',
             f'echo "$b boot_id $(cat {boot_id})"',
             'echo "$b booted $(getprop sys.boot_completed)"',
+            f"mkdir -p {folder}; rm -f {folder}/.probe-*",  # of a look that was cut off
             f'echo "$b" >{file} && echo "$b kept $(cat {file})"',
             f'rm -f {file}; echo "$b end"',
         ]

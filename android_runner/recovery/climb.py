@@ -98,7 +98,11 @@ class Climbed:
 
 @dataclass(slots=True)
 class Climb:
-    """One climb for one phone. `told` hears of each rung when it is over; `stop` ends the climb between two looks."""
+    """One climb for one phone. `told` hears of each rung when it is over; `stop` ends the climb between two looks.
+
+    `boot_id`: the boot in which the phone was last seen, as far as that is known: one that was told to reboot and
+    answers in the same boot is about to go down, and not back.
+    """
 
     hands: Hands
     allowed: Allowed
@@ -106,11 +110,12 @@ class Climb:
     told: Callable[[Step], object]
     stop: Callable[[], bool]
     patience: Patience = field(default_factory=Patience)
+    boot_id: str = ""
     _steps: list[Step] = field(default_factory=list)
 
     def run(self) -> Climbed:
         """Climb until the phone answers, a person must act, or `stop` says so. Raises nothing of a phone's making."""
-        now = self.hands.look(self._within(self.patience.look_s))
+        now = self._look()
         while now.seen is not Seen.ANSWERS:
             if self.stop():
                 return Climbed(last=now, steps=tuple(self._steps), stopped=True)
@@ -142,16 +147,24 @@ class Climb:
 
     def _wait(self, rung: Rung) -> Sighting:
         """Look until the phone answers or its time is up; one that is seen booting gets the time for that."""
+        before = self.boot_id
         self._sleep(self.patience.settle_s)
         began_s = self.clock.monotonic_s()
         booting = rung is Rung.REBOOT
         while True:
-            now = self.hands.look(self._within(self.patience.look_s))
+            now = self._look()
+            waited_s = self.clock.monotonic_s() - began_s
             booting |= now.seen is Seen.BOOTING
             limit_s = max(self.patience.after(rung), self.allowed.boot_timeout_s if booting else 0.0)
-            if now.seen is Seen.ANSWERS or self.stop() or self.clock.monotonic_s() - began_s >= limit_s:
+            staying = rung is Rung.REBOOT and before == now.boot_id != "" and waited_s < self.patience.return_s
+            if (now.seen is Seen.ANSWERS and not staying) or self.stop() or waited_s >= limit_s:
                 return now
             self._sleep(self.patience.pause_s)
+
+    def _look(self) -> Sighting:
+        now = self.hands.look(self._within(self.patience.look_s))
+        self.boot_id = now.boot_id or self.boot_id
+        return now
 
     def _sleep(self, seconds_s: float) -> None:
         limit = Deadline.after(seconds_s, self.clock)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 from android_runner.battery import battery_care, reading_of
 from android_runner.charging import Charge, hold_level
+from android_runner.cooling import Cooling, cooling_c_per_s, cooling_words
 from android_runner.deadline import Deadline
 from android_runner.errors import RunnerError
+from orchestrator.app.limiting import limits_of
 from orchestrator.app.phones import Phone
 from orchestrator.home import Home
 from orchestrator.lab import Lab
@@ -17,6 +19,8 @@ from orchestrator.store.ledger import FILE_NAME, Ledger
 
 HOLD_S = 30.0
 """What setting one phone's switch may take."""
+NEWEST_RUNS = 5
+"""So many runs tell how a phone cools."""
 
 
 def note_batteries(phones: Sequence[Phone], run_id: str, ledger: Ledger, now: datetime) -> None:
@@ -68,3 +72,40 @@ def cares_of(phones: Sequence[Phone], home: Home, now: datetime) -> dict[str, tu
         return {phone: tuple(battery_care([*ledger.batteries.of(phone), one])) for phone, one in asked.items()}
     finally:
         ledger.close()
+
+
+def cooling_of(phones: Sequence[Phone], home: Home) -> dict[str, str]:
+    """The phones that are too warm for a trial now, by identity, each in words: how long it needs, as it cooled in the
+    newest runs before."""
+    limits = {phone.identity: limits_of(phone.facts, {}).max_battery_c for phone in phones if phone.facts is not None}
+    warm = {
+        phone.identity: phone.vitals.battery_c
+        for phone in phones
+        if phone.vitals is not None and cooling_words(phone.vitals.battery_c, limits.get(phone.identity), None)
+    }
+    waits = _waits_of(warm, home) if warm else {}
+    return {
+        phone: cooling_words(now_c, limits[phone], cooling_c_per_s(waits.get(phone, ())))
+        for phone, now_c in warm.items()
+    }
+
+
+def _waits_of(phones: Collection[str], home: Home) -> dict[str, list[Cooling]]:
+    """When phones waited for their batteries before a trial, and what came of it."""
+    found: dict[str, list[Cooling]] = {}
+    if not (home.root / FILE_NAME).exists():
+        return found
+    ledger = Ledger.open(home.root)
+    try:
+        for summary in ledger.runs()[:NEWEST_RUNS]:
+            last_c: dict[str, float | None] = {}
+            for one in ledger.attempts(summary.run.run_id):
+                from_c, to_c = last_c.get(one.phone), one.before.battery_c if one.before is not None else None
+                last_c[one.phone] = one.after.battery_c if one.after is not None else None
+                waited = one.gate is not None and one.gate.cause == "battery" and one.phone in phones
+                if waited and one.gate is not None and from_c is not None and to_c is not None:
+                    wait = Cooling(from_c=from_c, to_c=to_c, waited_s=float(one.gate.waited_s))
+                    found.setdefault(one.phone, []).append(wait)
+    finally:
+        ledger.close()
+    return found

@@ -173,6 +173,7 @@ def contents_for(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         command=ready.command,
         custom_ops=libraries,
         **_of_sides(ready),
+        slots=site.slots,
     )
     series = ready.wish.series
     built = _built(ready.workshop)

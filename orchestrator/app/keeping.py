@@ -62,6 +62,7 @@ class Keeping:
             ),
             patience=Patience.of(recovery.wait_seconds, settle_s=NETWORK_SETTLE_S if network else None),
             stuck=partial(keeper.stuck, phone.facts.identity),
+            boot_id=(phone.vitals.boot_id if phone.vitals is not None else None) or "",
         )
 
     def keeper_of(self, phone: Phone) -> Keeper:

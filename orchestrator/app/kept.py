@@ -49,6 +49,8 @@ class Kept:
     """What was asked for as A and as B, in the words that were typed."""
     binaries: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """By digest the name and the ORT version of each binary that is not the run's first."""
+    slots: int = 0
+    """Virtual phones that compute at once; 0 in old runs: not known."""
 
     def limits_on(self, phone: str) -> dict[str, float | bool]:
         """What changes a phone's limits: the lab, and over it the plan."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from android_runner.host.usb_path import place_words
-from orchestrator.app.batteries import cares_of
+from orchestrator.app.batteries import cares_of, cooling_of
 from orchestrator.app.phones import Phone, as_known, names_of, real_phones, virtual_phones
 from orchestrator.app.registry import Registry, bar_of, missing_words, note_seen, read_registry
 from orchestrator.farm.lock import PhoneLock
@@ -40,8 +40,9 @@ def device_list(home: Home, adb_port: int | None) -> DeviceList:
         one for one in registry.phones.values() if one.expected and not _is_out_of_sight(registry, one.phone, adb_port)
     ]
     cares = cares_of(phones, home, datetime.now(UTC))
+    cooling = cooling_of(phones, home)
     return DeviceList(
-        rows=[_row(phone, cares.get(phone.identity, ())) for phone in phones],
+        rows=[_row(phone, cares.get(phone.identity, ()), cooling.get(phone.identity, "ready")) for phone in phones],
         missing=_missing(registry, phones, {one.phone for one in awaited}),
         expected=len(awaited),
     )
@@ -59,7 +60,8 @@ def _missing(registry: Registry, phones: Sequence[Phone], awaited: set[str]) -> 
     return [missing_words(one, now) for one in gone if not bar_of(one, now)[0]]
 
 
-def _row(phone: Phone, care: tuple[str, ...]) -> DeviceRow:
+def _row(phone: Phone, care: tuple[str, ...], ready: str) -> DeviceRow:
+    """`ready`: its state in words when nothing hinders it."""
     facts, vitals = phone.facts, phone.vitals
     lock = PhoneLock(phone.claim_key)
     holder = lock.holder() if facts is not None else None
@@ -70,7 +72,7 @@ def _row(phone: Phone, care: tuple[str, ...]) -> DeviceRow:
         serial=str(phone.seen.serial),
         api_level=facts.api_level if facts is not None else None,
         rooted=facts.rooted if facts is not None else None,
-        state=phone.state or ("ready" if holder is None else f"busy {holder.text()}"),
+        state=phone.state or (ready if holder is None else f"busy {holder.text()}"),
         usable=phone.usable and holder is None,
         battery_c=vitals.battery_c if vitals is not None else None,
         battery_percent=vitals.battery_level if vitals is not None else None,

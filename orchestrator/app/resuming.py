@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from android_runner.phone.listing import script_digest
 from orchestrator.app.asking import able_phones
@@ -44,8 +44,10 @@ class Resumed:
     custom_ops: tuple[str, ...] = ()
 
 
-def resume(run_id: str, site: Site) -> Resumed:
+def resume(run_id: str, site: Site, slots: int = 0) -> Resumed:
     """Go on with a run: take over what phones finished alone, then plan what is still open, and tidy up behind it all.
+
+    `slots` of virtual phones, where they were asked for now; else the run's own.
 
     Raises UsageError or StoreError when the run's files are gone, before a phone is looked for; UsageError when a phone
     is busy, NoUsableDevice when no phone of the run is there.
@@ -61,21 +63,26 @@ def resume(run_id: str, site: Site) -> Resumed:
         return Resumed(run_id=run_id, adopted=0, open_trials=0, farm=None)
     tools = kept_tools(contents, kept, site.home)
     materials = kept_materials(contents, kept, tools, site.home)
-    found = _phones_of(contents, site)
+    found = _phones_of(contents, replace(site, slots=slots or kept.slots or site.slots))
     claims = claim(found, run_id, site)
     in_use = [*materials.common, *units_for(tuple(materials.cases), materials)]
-    phones = able_phones(found, tools, site, keep=[unit.digest for unit in in_use])
-    kits = kits_for(materials, kept, phones, site)
+    able = able_phones(found, tools, site, keep=[unit.digest for unit in in_use])
+    begun = {record.phone: record.facts.fingerprint for record in contents.phones}
+    updated = updated_phones([phone for phone, _ in able], begun)
+    kits = kits_for(materials, kept, [(_as_begun(phone, begun), can) for phone, can in able], site)
     ledger.set_run_state(run_id, RunState.RUNNING)
     with scratch_in(site.home) as scratch:
         adopted = adopt_orphans(ledger, blocks, kits, EvidenceStore(site.home.root), scratch, site.clock)
     ledger.reopen(again)
     left = open_ids(ledger, run_id)
-    missing = {record.phone for record in contents.phones} - set(kits)
-    for row in ledger.trials(run_id):
-        if row.trial.phone in missing and row.trial_id in left:
-            _without_its_phone(row, kept, kits, ledger)
+    for words in updated.values():
+        site.say(f"left out  {words}")
+    phones = [(phone, can) for phone, can in able if phone.identity not in updated]
+    missing = {record.phone for record in contents.phones} - {phone.identity for phone, _ in phones}
+    orphans = [row for row in ledger.trials(run_id) if row.trial.phone in missing and row.trial_id in left]
+    moved = [_without_its_phone(row, kept, set(kits) - missing, ledger) for row in orphans]
     farm = farm_for(contents, kept, materials, phones, site)
+    farm.tally.incomplete |= not all(moved)
     share(farm, claims, kept, site)
     libraries, lost = still_there(kept.custom_ops)
     for words in lost:
@@ -83,13 +90,34 @@ def resume(run_id: str, site: Site) -> Resumed:
     return Resumed(run_id=run_id, adopted=adopted, open_trials=len(left), farm=farm, custom_ops=libraries)
 
 
-def _without_its_phone(row: TrialRow, kept: Kept, there: Collection[str], ledger: Ledger) -> None:
-    """Another phone of its pool takes an open trial, where one is there; a long series is not cut in two."""
+def updated_phones(phones: Sequence[Phone], begun: Mapping[str, str]) -> dict[str, str]:
+    """The phones whose build is another one than when the run began, by identity, in words: what ended there before is
+    taken over, but rounds of two builds are never pooled. `begun`: the fingerprints of then."""
+    found = {}
+    for phone in phones:
+        now, then = phone.facts.fingerprint if phone.facts is not None else "", begun.get(phone.identity, "")
+        if now and then and now != then:
+            found[phone.identity] = (
+                f"{phone.label}: its build is now {now}, and was {then} when this run began; begin a new run for it"
+            )
+    return found
+
+
+def _as_begun(phone: Phone, begun: Mapping[str, str]) -> Phone:
+    """A phone with the build that its blocks ran under."""
+    if phone.facts is None or not begun.get(phone.identity):
+        return phone
+    return replace(phone, facts=replace(phone.facts, fingerprint=begun[phone.identity]))
+
+
+def _without_its_phone(row: TrialRow, kept: Kept, there: Collection[str], ledger: Ledger) -> bool:
+    """Whether another phone of its pool takes an open trial: one must be there; a long series is not cut in two."""
     others = [phone for phone in kept.pool_of(row.trial.phone) if phone in there]
     if others and row.trial.purpose is not Purpose.SUSTAIN:
         ledger.move_trial(row.trial_id, others[0])
-    else:
-        ledger.end_trial(row.trial_id, Skipped(reason=SkipReason.PHONE_LOST))
+        return True
+    ledger.end_trial(row.trial_id, Skipped(reason=SkipReason.PHONE_LOST))
+    return False
 
 
 def to_try_again(cases: Sequence[Case], trials: Sequence[TrialRow]) -> list[str]:

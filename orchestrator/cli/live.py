@@ -121,8 +121,8 @@ def go(  # noqa: PLR0913 - the options of one command
         ledger.close()
 
 
-def go_on(run: str, home: Home, *, adb_port: int, slots: int, strict: bool, all_tables: bool) -> int:
-    """Go on with a run and follow it to its answer; the exit code."""
+def go_on(run: str, home: Home, *, adb_port: int, slots: int, asked_slots: int, strict: bool, all_tables: bool) -> int:
+    """Go on with a run and follow it to its answer; the exit code. `asked_slots` (0: none) go over the run's own."""
     lab = read_lab(home)
     progress = Progress()
     ledger = Ledger.open(home.root)
@@ -133,7 +133,7 @@ def go_on(run: str, home: Home, *, adb_port: int, slots: int, strict: bool, all_
         )  # fmt: skip
         run_id = ledger.find_run(run) if run else _newest_unfinished(ledger)
         drive(home, run_id)
-        found = resume(run_id, site)
+        found = resume(run_id, site, asked_slots)
         if found.farm is None:
             say(f"{found.run_id} is finished: nothing is left to run")
             return int(ExitCode.DONE)

@@ -71,7 +71,10 @@ def resume(
     from orchestrator.cli.live import go_on  # noqa: PLC0415 - only a run needs the farm
 
     home = home_at(place.home)
-    return go_on(run, home, adb_port=place.adb_port, slots=place.slots, strict=strict, all_tables=all_tables)
+    return go_on(
+        run, home, adb_port=place.adb_port, slots=place.slots, asked_slots=place.virtual_slots, strict=strict,
+        all_tables=all_tables,
+    )  # fmt: skip
 
 
 def show_plan(wish: Wish, place: Place, *, all_rows: bool) -> int:

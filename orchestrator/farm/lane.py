@@ -35,15 +35,13 @@ from orchestrator.farm.messages import (
 )
 from orchestrator.farm.pacing import pace_of, took_s
 from orchestrator.farm.protocol import BlockEnded, PhoneUp, WorkEnded
-from orchestrator.farm.returning import Returns
+from orchestrator.farm.returning import Returns, answers_again, reach
 from orchestrator.outcome import Failed
 from orchestrator.plan.case import Purpose
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.records import AttemptRecord
 
 ATTEMPTS_AT_ONCE = 4
-AWAY_POLL_S = 1.0
-"""How often a phone that was given up is looked for."""
 STAGE_S = 300.0
 STAGE_BYTES_S = 500_000
 """What staging may take: its turns, and half of what full-speed USB (12 Mbit/s) carries."""
@@ -51,7 +49,7 @@ START_DEADLINE_S = 30.0
 
 
 class Lane:
-    """A phone's thread with its inbox. `post` hands reports to the loop; it must be safe to call from any thread."""
+    """A phone's thread with its inbox. `post` hands reports to the loop, from any thread."""
 
     def __init__(
         self, kit: LaneKit, evidence: EvidenceStore, scratch: Path, post: Callable[[Report], None], clock: Clock
@@ -87,7 +85,7 @@ class Lane:
             self._inbox.put(stored)
 
     def tidy(self, block_id: str) -> None:
-        """Remove what an earlier process left of a block that the ledger has closed."""
+        """Remove what is left of a block that the ledger has closed."""
         self._inbox.put(BlockStored(Block(block_id=block_id, epoch=0, tasks=()), over=False))
 
     def end(self) -> None:
@@ -125,14 +123,14 @@ class Lane:
         returns = Returns(self.kit.phone, self.kit.ladder, self.clock, self.post, self._hurried)
         while True:
             try:
-                report = self._run(self._reach(), order, placed)
+                report = self._run(reach(self.kit.source, self.kit.ladder, self.clock), order, placed)
             except HostileAnswer as error:
                 self._nothing_ran(order, failed(error))
                 return
             except LinkError as error:
                 if returns.back_after(error):
                     continue
-                if returns.put_aside or not self._came_back():
+                if returns.put_aside or not answers_again(self.kit.ladder, self.clock, self._ended.is_set):
                     return
                 self.post(PhoneUp(self.kit.phone))
                 order = replace(order, adopted=True)  # what it had not begun may be another phone's by now
@@ -152,23 +150,6 @@ class Lane:
         until = Deadline.after(pause_s, self.clock)
         while not until.passed() and not self.over():
             self.clock.sleep(min(0.2, until.remaining_s()))
-
-    def _came_back(self) -> bool:
-        """Wait for a phone that was given up, as long as the run lasts; whether it answers again."""
-        while not self._ended.is_set():
-            try:
-                self.kit.source().shell("true", deadline=Deadline.after(10.0, self.clock))
-            except LinkError:
-                self.clock.sleep(AWAY_POLL_S)
-            else:
-                return True
-        return False
-
-    def _reach(self) -> Device:
-        """The phone, as one that answers. Raises LinkError."""
-        device = self.kit.source()
-        device.shell("true", deadline=Deadline.after(self.kit.ladder.patience.answer_s, self.clock))
-        return device
 
     def _hurried(self) -> bool:
         """Whether somebody waits for the end: nothing is worth a long wait then."""

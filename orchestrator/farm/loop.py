@@ -267,7 +267,7 @@ class Farm:
     def _run_block(self, command: RunBlock) -> None:
         phone = command.phone
         turn = self.turns.get(phone)
-        if turn is not None and not turn.lasts():
+        if turn is not None and not turn.begins_block():
             self._waits[phone] = command
             self.watcher.phone_shared(phone, turn.next_one())
             lane = self.lanes[phone]

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
-from android_runner.deadline import Clock
-from android_runner.errors import LinkError
+from android_runner.deadline import Clock, Deadline
+from android_runner.device import Device
+from android_runner.errors import HostileAnswer, LinkError, LinkLost
+from android_runner.following import DeviceSource
 from android_runner.recovery.climb import Climb, Hands, Patience
 from android_runner.recovery.ladder import quarantine_s
 from android_runner.recovery.rungs import Allowed, Result, Rung, Seen, Step
@@ -17,17 +19,40 @@ from orchestrator.farm.protocol import PhoneGone
 MAX_RETURNS = 20
 """So often a phone may be lost and found again over one block, before it is given up as one that never stays."""
 BREATH_S = 0.5
+AWAY_POLL_S = 1.0
+"""How often a phone that was given up is looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ladder:
     """What can be seen of one phone and done to it, what of that is allowed, and how long all takes. `stuck` tells the
-    keeper of its adb server that it hangs, for as long as its block."""
+    keeper of its adb server that it hangs, for as long as its block. `boot_id`: its boot when the run met it."""
 
     hands: Hands
     allowed: Allowed = field(default_factory=Allowed)
     patience: Patience = field(default_factory=Patience)
     stuck: Callable[[], AbstractContextManager[None]] = nullcontext
+    boot_id: str = ""
+
+
+def reach(source: DeviceSource, ladder: Ladder, clock: Clock) -> Device:
+    """The phone, as one that answers. Raises LinkError, also for one that says pages to nothing: it is looked at again
+    before its block is thrown away."""
+    device = source()
+    try:
+        device.shell("true", deadline=Deadline.after(ladder.patience.answer_s, clock), max_output_bytes=4096)
+    except HostileAnswer as error:
+        raise LinkLost(str(error)) from error
+    return device
+
+
+def answers_again(ladder: Ladder, clock: Clock, ended: Callable[[], bool]) -> bool:
+    """Wait for a phone that was given up, until `ended` says so; whether it answers again, as itself."""
+    while not ended():
+        if ladder.hands.look(Deadline.after(ladder.patience.look_s, clock)).seen is Seen.ANSWERS:
+            return True
+        clock.sleep(AWAY_POLL_S)
+    return False
 
 
 class Returns:
@@ -54,7 +79,9 @@ class Returns:
             return self._give_up(Seen.OFFLINE, words, words)
         ladder = self._ladder
         with ladder.stuck():
-            climb = Climb(ladder.hands, ladder.allowed, self._clock, self._tell, self._stop, ladder.patience)
+            climb = Climb(
+                ladder.hands, ladder.allowed, self._clock, self._tell, self._stop, ladder.patience, ladder.boot_id
+            )
             ended = climb.run()
         if ended.back:
             self._clock.sleep(BREATH_S)

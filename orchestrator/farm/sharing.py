@@ -31,13 +31,18 @@ class Turn:
         self.clock = clock
         self._since_s = clock.monotonic_s()
         self._given = False
+        self._blocks = 0
 
-    def lasts(self) -> bool:
-        """Whether the next block may begin under this turn."""
+    def begins_block(self) -> bool:
+        """Whether a block begins now under this turn. Its first one does, however long that took to come: a turn in
+        which nothing is measured would only cost time."""
         if self.stretch_s is None:
             return True
-        over = self.clock.monotonic_s() - self._since_s >= self.stretch_s
-        return not self._given and not (over and self.lock.waiting() is not None)
+        over = self._blocks > 0 and self.clock.monotonic_s() - self._since_s >= self.stretch_s
+        if self._given or (over and self.lock.waiting() is not None):
+            return False
+        self._blocks += 1
+        return True
 
     def idle(self) -> bool:
         """Whether somebody waits for a phone that the run has nothing for now."""
@@ -59,7 +64,7 @@ class Turn:
         self.lock.release()
         if not self.lock.wait(self.run_id, stopped):
             return TurnMissed(lane.kit.phone)
-        self._since_s, self._given = self.clock.monotonic_s(), False
+        self._since_s, self._given, self._blocks = self.clock.monotonic_s(), False, 0
         lane.swept = False  # the other run may have died
         try:
             epoch = held_epoch(lane.kit.source(), deadline=Deadline.after(LEASE_S, self.clock))

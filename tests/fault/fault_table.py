@@ -7,7 +7,7 @@ tried by `test_fault_table` on a living virtual phone, but for those that say wh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from android_runner.virtual.fault_kinds import CATALOGUE, Effect, FaultKind, Traits
 from android_runner.virtual.fault_steps import Step
@@ -17,16 +17,13 @@ from android_runner.virtual.fault_steps import Step
 class Cell:
     """How a trial ends that meets the fault once, and what its attempts' rows say (`ENDING` or `ENDING EXIT`).
 
-    `kind` is its row's error and `blame` who must act, both empty for one that is measured. `or_else`: what else is
-    right, where it depends on what comes first: the bound of bytes or that of time, the tools' return or their use, the
-    end of the trial or the first look at its journal.
+    `kind` is its row's error and `blame` who must act, both empty for one that is measured.
     """
 
     outcome: str
     attempts: tuple[str, ...]
     kind: str = ""
     blame: str = ""
-    or_else: Cell | None = None
 
     @property
     def retries(self) -> int:
@@ -42,13 +39,12 @@ class Cannot:
 
 
 HARMLESS = Cell(outcome="measured", attempts=("exited 0",))
-"""The link is waited for, the question asked again, the file sent again: no attempt is lost, nobody must act."""
+"""The link is waited for, the question asked again, the file sent again, the adb server started again: no attempt is
+lost, nobody must act."""
 LOST_ONCE = Cell(outcome="measured", attempts=("lost", "exited 0"))
 """The phone can't say how it ended: tried again there, with its row."""
 REJECTED_ONCE = Cell(outcome="measured", attempts=("exited 0", "exited 0"))
 """Measured under conditions that don't count: tried again there."""
-WHEN_A_SERVER_IS_BACK = Cell(outcome="skipped", attempts=(), or_else=HARMLESS)
-"""Phones are lost with their server, and so is the rest of the run unless somebody starts one; `orch resume` does."""
 
 
 def _failed(kind: str, blame: str, *attempts: str) -> Cell:
@@ -67,23 +63,22 @@ SPECIAL: Mapping[FaultKind, Mapping[Step, Cell]] = {
     FaultKind.HOSTILE_NAMES: {Step.PULL: LOST_ONCE},
     FaultKind.EXIT_255: {Step.LAUNCH: _REFUSED},
     FaultKind.ENDLESS: {
-        Step.PROBE: replace(HARMLESS, or_else=_HOSTILE),
-        Step.STAGE: replace(HARMLESS, or_else=_HOSTILE),
+        Step.STAGE: _HOSTILE,
         Step.LAUNCH: _HOSTILE,
         Step.JOURNAL: _HOSTILE,
     },
     FaultKind.NOISE: {Step.LAUNCH: _HOSTILE, Step.JOURNAL: _HOSTILE},
     FaultKind.CUT_OUTPUT: {Step.LAUNCH: _HOSTILE, Step.JOURNAL: _HOSTILE},
-    FaultKind.LOST_TOOLS: dict.fromkeys((Step.PROBE, Step.STAGE, Step.LAUNCH), replace(_REFUSED, or_else=HARMLESS)),
+    FaultKind.LOST_TOOLS: {Step.STAGE: _REFUSED, Step.LAUNCH: _REFUSED},
     FaultKind.STAT_LIES: {Step.PULL: LOST_ONCE},
-    FaultKind.REBOOT: {Step.RUN: LOST_ONCE, Step.JOURNAL: replace(LOST_ONCE, or_else=HARMLESS)},
-    FaultKind.POWER_OFF: {Step.RUN: LOST_ONCE, Step.JOURNAL: replace(LOST_ONCE, or_else=HARMLESS)},
+    FaultKind.REBOOT: {Step.RUN: LOST_ONCE, Step.JOURNAL: LOST_ONCE},
+    FaultKind.POWER_OFF: {Step.RUN: LOST_ONCE, Step.JOURNAL: LOST_ONCE},
     FaultKind.DRIVER_REBOOT: {Step.RUN: LOST_ONCE},
-    FaultKind.SCRIPT_KILLED: {Step.RUN: LOST_ONCE, Step.JOURNAL: replace(LOST_ONCE, or_else=HARMLESS)},
-    FaultKind.ALL_KILLED: {Step.RUN: LOST_ONCE, Step.JOURNAL: replace(LOST_ONCE, or_else=HARMLESS)},
+    FaultKind.SCRIPT_KILLED: {Step.RUN: LOST_ONCE, Step.JOURNAL: LOST_ONCE},
+    FaultKind.ALL_KILLED: {Step.RUN: LOST_ONCE, Step.JOURNAL: LOST_ONCE},
     FaultKind.FOLDER_LOST: {Step.PULL: LOST_ONCE},
-    FaultKind.HOT: {Step.RUN: REJECTED_ONCE, Step.JOURNAL: replace(REJECTED_ONCE, or_else=HARMLESS)},
-    FaultKind.BATTERY_LOW: {Step.RUN: REJECTED_ONCE, Step.JOURNAL: replace(REJECTED_ONCE, or_else=HARMLESS)},
+    FaultKind.HOT: {Step.RUN: REJECTED_ONCE, Step.JOURNAL: REJECTED_ONCE},
+    FaultKind.BATTERY_LOW: {Step.RUN: REJECTED_ONCE, Step.JOURNAL: REJECTED_ONCE},
     FaultKind.TOOL_KILLED: {Step.RUN: Cell(outcome="measured", attempts=("exited 137", "exited 0"))},
     FaultKind.TOOL_CRASHED: {Step.RUN: _CRASHED},
     FaultKind.TOOL_HUNG: {Step.RUN: LOST_ONCE},
@@ -99,8 +94,6 @@ def cell(kind: FaultKind, step: Step) -> Cell | Cannot:
     traits = CATALOGUE[kind]
     if step not in traits.steps:
         return Cannot(_why_not(traits, step))
-    if traits.effect is Effect.SERVER:
-        return WHEN_A_SERVER_IS_BACK
     return SPECIAL.get(kind, {}).get(step, HARMLESS)
 
 

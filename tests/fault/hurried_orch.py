@@ -16,7 +16,7 @@ from orchestrator.farm.returning import Ladder
 
 SHORTER_S = (
     (lane, "START_DEADLINE_S", 4.0),
-    (staging, "ANSWER_S", 3.0),
+    (staging, "ANSWER_S", 6.0),
     (phones, "PROBE_DEADLINE_S", 5.0),
     (asking, "BACK_S", 5.0),
 )

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from android_runner.virtual.lifecycle import listing
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
+from android_runner.virtual.root_tree import PROPERTY_DIR
 from orchestrator.store.ledger import FILE_NAME
-from tests.orch_cli import Orch, cpu_plan
+from tests.orch_cli import Orch, cpu_plan, wait_for_line
 
 
 def _untidy(home: Path) -> int:
@@ -42,3 +43,33 @@ def test_resume_tidies_up_behind_a_dead_process_on_the_very_phones_of_its_run(
     assert list(blocks.iterdir()) == [others], "what this home did not start stays"
     assert [phone.state for phone in listing(orch.home)] == ["down", "up"], "only the phone of the run is started"
     assert "nothing is left" in orch("resume", "@last").err
+
+
+def test_rounds_of_two_builds_are_never_pooled(orch: Orch, mnist: Path, tmp_path: Path) -> None:
+    """A phone whose system was updated while nobody followed it: what it has ended is kept, nothing more is asked."""
+    assert orch("virtual", "up", "pixel-8").code == 0
+    (phone,) = listing(orch.home)
+    run = orch.start(
+        "run", mnist, cpu_plan(tmp_path), "--device", phone.serial, "--perf-test",
+        sleeping_perf_test(tmp_path, 0.2), "--rounds", "4", "--iterations", "2",
+    )  # fmt: skip
+    wait_for_line(run, "run ")
+    root = orch.home / "virtual/phones" / phone.serialno / "root"
+    while not any(" start " in path.read_text() for path in root.glob("data/local/tmp/orch/blocks/*/journal")):
+        assert run.poll() is None
+    run.kill()
+    run.communicate()
+    file = root / PROPERTY_DIR / "ro.build.fingerprint"
+    before = file.read_text()
+    file.write_text("google/shiba/shiba:15/NEW/1:user/release-keys\n")
+    updated = orch("resume")
+    assert updated.code == 3, updated
+    assert "its build is now google/shiba/shiba:15/NEW/1" in updated.err
+    counts = orch.counts()
+    assert counts["measured"] > 0
+    assert counts["skipped"] == counts["planned"] - counts["measured"] > 0
+    file.write_text(before)
+    assert orch("resume", "@last").code == 0
+    assert orch.counts()["measured"] == counts["planned"]
+    with sqlite3.connect(orch.home / FILE_NAME) as connection:
+        assert connection.execute("SELECT DISTINCT fingerprint FROM attempt").fetchall() == [(before.strip(),)]

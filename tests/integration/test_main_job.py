@@ -99,7 +99,7 @@ def test_sigkill_at_random_moments_loses_and_doubles_nothing(orch: Orch, mnist: 
     tool = sleeping_perf_test(tmp_path, 0.15)
     begin = (
         "run", mnist, cpu_plan(tmp_path), *PHONES, "--perf-test", tool, "--rounds", "12", "--iterations", "5",
-        "--virtual-slots", "2",
+        "--virtual-slots", "7",
     )  # fmt: skip
     kills, words = 0, begin
     while kills < 20:
@@ -112,6 +112,7 @@ def test_sigkill_at_random_moments_loses_and_doubles_nothing(orch: Orch, mnist: 
         assert run["state"] == "finished", (seed, run)
         assert run["planned"] == run["measured"], (seed, run)
     assert counted_twice(orch.home) == [], seed
+    assert len(list((orch.home / "virtual/slots").glob("slot*.lock"))) == 7, "those of the run, not this computer's"
 
 
 def _killed(orch: Orch, words: Sequence[str | Path], rng: random.Random) -> bool:

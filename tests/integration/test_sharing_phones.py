@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
+from orchestrator.farm.lock import PhoneLock
 from tests.orch_cli import ROOT, Orch, cpu_plan, wait_for_line
 
 TURNS = "[lab]\nlongest_stretch_minutes = 0.001\n"
@@ -37,6 +38,23 @@ def turns(home: Path) -> list[str]:
     return [run for at, run in enumerate(order) if at == 0 or order[at - 1] != run]
 
 
+def said_by_both(both: list[subprocess.Popen[str]], phone: str, port: int) -> list[str]:
+    """What two runs say that meet at one phone: it is kept from both until both wait, however slowly they start."""
+    lock = PhoneLock(f"{phone}@{port}")
+    assert lock.take("0101-test-aaaa") is None
+    try:
+        for process in both:
+            wait_for_line(process, f"{phone} is busy: aaaa")
+    finally:
+        lock.release()
+    return [process.communicate(timeout=120)[1] for process in both]
+
+
+def port_of(orch: Orch) -> int:
+    """Of the adb server of the virtual phones."""
+    return int(json.loads((orch.home / "virtual" / "server.json").read_text())["port"])
+
+
 def test_two_runs_take_turns(orch: Orch, mnist: Path, tmp_path: Path) -> None:
     orch.home.mkdir(exist_ok=True)
     (orch.home / "lab.toml").write_text(TURNS)
@@ -47,13 +65,12 @@ def test_two_runs_take_turns(orch: Orch, mnist: Path, tmp_path: Path) -> None:
         "--rounds", "2", "--iterations", "5",
     )  # fmt: skip
     both = [orch.start(*words), orch.start(*words)]
-    said = [process.communicate(timeout=120)[1] for process in both]
+    said = said_by_both(both, "virtual-pixel-8-1", port_of(orch))
     assert [process.returncode for process in both] == [0, 0], said
-    assert sum("waiting for this run's turn" in words for words in said) == 1, said
     assert all("ours comes after it" in words for words in said), said
     rows = json.loads(orch("runs", "--json").out)
     assert [row["measured"] for row in rows] == [rows[0]["planned"]] * 2
-    assert len(turns(orch.home)) >= 3
+    assert len(turns(orch.home)) >= 3, said
 
 
 def test_a_plan_that_was_cut_off_is_not_begun_anew_unasked(orch: Orch, mnist: Path, tmp_path: Path) -> None:
@@ -83,7 +100,7 @@ def test_two_users_of_a_groups_home_take_turns(orch: Orch, mnist: Path) -> None:
     if missing:
         pytest.skip(f"two users of one home are not tried here: {missing}")
     assert orch("virtual", "up", "pixel-8").code == 0
-    port = json.loads((orch.home / "virtual" / "server.json").read_text())["port"]
+    port = port_of(orch)
     with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to others
         place = Path(name)
         place.chmod(0o755)
@@ -99,9 +116,9 @@ def test_two_users_of_a_groups_home_take_turns(orch: Orch, mnist: Path) -> None:
             "--perf-test", "sleeper/onnxruntime_perf_test", "--rounds", "2", "--iterations", "5",
         ]  # fmt: skip
         runs = [as_user(user, place, home, words) for user in (64_001, 64_002)]
-        said = [run.communicate(timeout=120)[1] for run in runs]
+        said = said_by_both(runs, "virtual-pixel-8-1", port)
         assert [run.returncode for run in runs] == [0, 0], said
-        assert len(turns(home)) >= 3
+        assert len(turns(home)) >= 3, said
         with sqlite3.connect(home / "ledger.sqlite") as ledger:
             users = {row[0] for row in ledger.execute("SELECT user_name FROM run")}
         ledger.close()

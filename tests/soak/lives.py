@@ -45,13 +45,13 @@ class Lives:
         threading.Thread(target=self._wait, args=(self._command,), daemon=True).start()
 
     def go_on(self) -> None:
-        """Resume what was cut off, or begin anew."""
-        unfinished = self.unfinished()
-        self.start(self.resume(unfinished) if unfinished else self.begin)
+        """Go on with the newest run, also where nothing is left of it; begin one where there is none."""
+        newest = next(iter(self.runs()), "")
+        self.start(self.resume(newest) if newest else self.begin)
 
     def resume(self, run_id: str) -> list[str]:
-        """The words that go on with a run, in the same place."""
-        return ["resume", run_id, *self.begin[-2:]]
+        """The words that go on with a run."""
+        return ["resume", run_id]
 
     def running(self) -> bool:
         """Whether the command that was started last still runs; its code is kept once it does not."""
@@ -74,10 +74,6 @@ class Lives:
     def finish(self, timeout_s: float) -> bool:
         """Wait for its end; whether it came."""
         return self._ended.wait(timeout_s) and not self.running()
-
-    def unfinished(self) -> str:
-        """The newest run that has not ended; empty when there is none."""
-        return next((run_id for run_id, state in self.runs().items() if state is not RunState.FINISHED), "")
 
     def runs(self) -> dict[str, RunState]:
         """Every run, newest first, and where it stands."""

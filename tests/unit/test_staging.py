@@ -161,6 +161,22 @@ def test_what_the_push_says_counts_more_than_df(phone: ScriptedPhone) -> None:
     assert there(phone) == {wanted.digest}
 
 
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_half_of_a_push_is_taken_away_also_where_nothing_is_missing(phone: ScriptedPhone, shell: str) -> None:
+    """Garbled answers made it push again what was there; then the cable was pulled."""
+    phone.shell = SHELLS[shell]
+    wanted, other = unit(), unit()
+    stage(phone.device(), [wanted, other], deadline=soon())
+    folder = phone.local(ORCH_DIR / "staged" / wanted.digest)
+    beside = phone.local(ORCH_DIR / "staged" / other.digest)
+    (folder / "test_data_set_0").mkdir()
+    for path in (folder / ".part-0123-4", folder / "test_data_set_0/.part-0123-5", beside / ".part-0123-6"):
+        path.write_bytes(b"half")
+    assert stage(phone.device(), [wanted], deadline=soon()).pushed_bytes == 0
+    assert [path.name for path in folder.rglob(".part-*")] == []
+    assert [path.name for path in beside.iterdir()] == [".part-0123-6", "model.ort"], "another push may be on its way"
+
+
 class Watched:
     """A phone that notes how long each of its answers may take."""
 
@@ -169,9 +185,9 @@ class Watched:
         self.serial = device.serial
         self.allowed_s: list[tuple[str, float]] = []
 
-    def shell(self, command: str, *, deadline: Deadline) -> ShellResult:
+    def shell(self, command: str, *, deadline: Deadline, max_output_bytes: int) -> ShellResult:
         self.allowed_s.append(("shell", deadline.remaining_s()))
-        return self._device.shell(command, deadline=deadline)
+        return self._device.shell(command, deadline=deadline, max_output_bytes=max_output_bytes)
 
     def push(self, items: Sequence[PushItem], *, deadline: Deadline) -> list[PushedFile]:
         self.allowed_s.append(("push", deadline.remaining_s()))

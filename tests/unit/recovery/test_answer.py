@@ -52,6 +52,16 @@ def test_hostile_words_are_made_fit_for_a_line() -> None:
     assert len(found.words) < 200
 
 
+def test_what_a_look_left_that_was_cut_off_is_taken_away_by_the_next(tmp_path: Path) -> None:
+    ours = tmp_path / "data/local/tmp/orch"
+    ours.mkdir(parents=True)
+    for name in (".probe-0123", "lease"):
+        (ours / name).write_text("x")
+    env = {"ORCH_ROOT": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    subprocess.run(["sh", "-c", answer_command(NONCE)], env=env, capture_output=True, check=False)
+    assert [path.name for path in ours.iterdir()] == ["lease"]
+
+
 @pytest.mark.parametrize("shell", ["sh", "bash"])
 def test_a_shell_puts_the_word_together(tmp_path: Path, shell: str) -> None:
     (tmp_path / "data/local/tmp").mkdir(parents=True)
@@ -60,7 +70,10 @@ def test_a_shell_puts_the_word_together(tmp_path: Path, shell: str) -> None:
     env = {"ORCH_ROOT": str(tmp_path), "PATH": f"{tmp_path}:/usr/bin:/bin"}
     done = subprocess.run([shell, "-c", answer_command(NONCE)], env=env, capture_output=True, text=True, check=False)
     assert judged(done.stdout, NONCE, WHO).seen is Seen.ANSWERS, done
-    assert list((tmp_path / "data/local/tmp").iterdir()) == []
-    (tmp_path / "data/local/tmp").rmdir()
+    ours = tmp_path / "data/local/tmp/orch"
+    assert list(ours.parent.iterdir()) == [ours], "nothing beside our folder, also when the phone dies meanwhile"
+    assert list(ours.iterdir()) == []
+    ours.rmdir()
+    ours.write_text("no folder")
     done = subprocess.run([shell, "-c", answer_command(NONCE)], env=env, capture_output=True, text=True, check=False)
     assert judged(done.stdout, NONCE, WHO).seen is Seen.STORAGE, done

@@ -103,6 +103,43 @@ def test_a_hung_phone_is_rebooted_where_that_is_allowed_and_waited_for_while_it_
     assert tried(vain)[-1] == (Rung.QUARANTINE, Result.ENDED)
 
 
+OLD, NEW = "0" * 36, "1" * 36
+
+
+def rebooting(at_s: float, boot_id: str) -> Climbed:
+    """A phone whose storage takes no file is told to reboot at about 75 s; it goes on answering until `at_s`."""
+
+    def phone(at: float, done: list[Rung]) -> Sighting:
+        if Rung.REBOOT not in done:
+            return Sighting(Seen.STORAGE, "", OLD)
+        return Sighting(Seen.ANSWERS, "", OLD if at < at_s else boot_id)
+
+    world = World(phone)
+    found = world.climb(Allowed(reboot=True))
+    assert tried(found)[-1] == (Rung.REBOOT, Result.BACK)
+    assert world.clock.at_s >= at_s
+    return found
+
+
+def test_a_phone_that_was_told_to_reboot_and_answers_in_its_old_boot_is_not_back_yet() -> None:
+    assert rebooting(100.0, NEW).last.boot_id == NEW
+
+
+def test_one_that_does_not_reboot_and_answers_all_the_same_is_taken_as_it_is() -> None:
+    assert rebooting(70.0 + 60.0, OLD).last.boot_id == OLD
+
+
+def test_the_boot_of_a_phone_that_hangs_is_known_from_before() -> None:
+    def phone(at: float, done: list[Rung]) -> Sighting:
+        if Rung.REBOOT not in done:
+            return HUNG
+        return Sighting(Seen.ANSWERS, "", OLD if at < 130 else NEW)
+
+    world = World(phone)
+    climb = Climb(world, Allowed(reboot=True), world.clock, lambda _: None, lambda: False, boot_id=OLD)
+    assert climb.run().last.boot_id == NEW
+
+
 def test_a_rung_that_cannot_be_carried_out_is_told_and_the_next_one_tried() -> None:
     world = World(lambda _at, _done: HUNG, able=Means(on_bus=True), broken=(Rung.RECONNECT, Rung.USB_RESET))
     found = world.climb(Allowed(usb_reset=True))
