@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from android_runner.preparing.steps import StepName
 
@@ -51,6 +52,8 @@ class Kept:
     """By digest the name and the ORT version of each binary that is not the run's first."""
     slots: int = 0
     """Virtual phones that compute at once; 0 in old runs: not known."""
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    """What a replay asks again (`orchestrator.report.replay`); empty: it is none."""
 
     def limits_on(self, phone: str) -> dict[str, float | bool]:
         """What changes a phone's limits: the lab, and over it the plan."""

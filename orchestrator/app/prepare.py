@@ -61,9 +61,7 @@ class Workshop:
 
 def unreadable(wish: Wish, home: Home, ahead: Ahead | None = None) -> list[Problem]:
     """What is wrong with the models of a wish and their inputs as far as files alone tell; what is right is remembered.
-
-    A builder is started `ahead` where a model is new: it has no variants yet.
-    """
+    A builder is started `ahead` where a model is new: it has no variants yet."""
     shelf = Shelf(home.shelf)
     problems: list[Problem] = []
     models: list[Model] = []
@@ -131,11 +129,10 @@ def prepare(
             problems += error.problems
             continue
         sources.append(_Source(model=model, dims=dims, inputs=inputs, calibration=calibration, least_api=least_api))
-    problems += _same_name_twice([one.model for one in sources], wish)
-    problems += without_library([one.model for one in sources], wish.plan.custom_ops, shelf)
+    models = [one.model for one in sources]
+    problems += _same_name_twice(models, wish) + without_library(models, wish.plan.custom_ops, shelf)
     if not problems:
-        typed = {name: number for entry in wish.models for name, number in entry.dims.items()}
-        problems += unknown_dims([one.model for one in sources], typed)
+        problems += unknown_dims(models, {name: n for entry in wish.models for name, n in entry.dims.items()})
     if problems:
         raise UsageError(*problems)
     tiny = canary_model(home.shelf / "canary", home.inputs, shelf) if canary else None
@@ -267,13 +264,15 @@ def _target(wish: Wish, workshop: Workshop, tool: Tool, phone: OnPhone) -> Targe
     return Target(
         facts=phone.facts,
         binary_digest=tool.unit.digest,
-        refuses=_refuser(tool, capabilities),
+        refuses=why_refused(tool, capabilities),
         cores_there=frozenset(os.sched_getaffinity(0)) if phone.facts.virtual else None,
         lacks=refuser(workshop.refused, why_no_operators(wish, tool, capabilities)),
     )
 
 
-def _refuser(tool: Tool, capabilities: Capabilities | None) -> Callable[[SessionSettings, Recipe], str | None]:
+def why_refused(tool: Tool, capabilities: Capabilities | None) -> Callable[[SessionSettings, Recipe], str | None]:
+    """Why a binary can't be asked for these settings; for None, that can."""
+
     def refuses(settings: SessionSettings, recipe: Recipe) -> str | None:
         if settings.provider is ExecutionProvider.NNAPI and tool.has_nnapi is False:
             return "this onnxruntime was built without NNAPI"

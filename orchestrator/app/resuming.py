@@ -26,7 +26,7 @@ from orchestrator.plan.case import Case, Purpose, Trial
 from orchestrator.plan.length import TrialLength
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.ledger import Ledger
-from orchestrator.store.records import RunContents, RunState, TrialRow
+from orchestrator.store.records import PhoneRecord, RunContents, RunState, TrialRow
 from orchestrator.variants.inputs import kept_inputs
 from orchestrator.variants.recipe import Variant
 from orchestrator.variants.shelf import Shelf
@@ -63,7 +63,7 @@ def resume(run_id: str, site: Site, slots: int = 0) -> Resumed:
         return Resumed(run_id=run_id, adopted=0, open_trials=0, farm=None)
     tools = kept_tools(contents, kept, site.home)
     materials = kept_materials(contents, kept, tools, site.home)
-    found = _phones_of(contents, replace(site, slots=slots or kept.slots or site.slots))
+    found = phones_of(contents.phones, replace(site, slots=slots or kept.slots or site.slots))
     claims = claim(found, run_id, site)
     in_use = [*materials.common, *units_for(tuple(materials.cases), materials)]
     able = able_phones(found, tools, site, keep=[unit.digest for unit in in_use])
@@ -150,11 +150,12 @@ def _may_go_on(outcome: object) -> bool:
             return False
 
 
-def _phones_of(contents: RunContents, site: Site) -> list[Phone]:
-    wanted = {record.phone for record in contents.phones}
-    virtual = [one.facts for one in contents.phones if one.facts.virtual]
+def phones_of(records: Sequence[PhoneRecord], site: Site) -> list[Phone]:
+    """The phones of an earlier run, virtual ones started again. Raises NoUsableDevice when none of them can be used."""
+    wanted = {record.phone for record in records}
+    virtual = [one.facts for one in records if one.facts.virtual]
     phones = restart_virtual(site.home, virtual, site.slots) if virtual else []
-    if not all(record.facts.virtual for record in contents.phones):
+    if not all(record.facts.virtual for record in records):
         phones += real_phones(site.adb_port)
     ours = [one for one in as_known(phones, read_registry(site.home)) if one.identity in wanted]
     usable = [phone for phone in ours if phone.usable]

@@ -26,6 +26,7 @@ from orchestrator.app.phones import chosen_phones, missing_phones
 from orchestrator.app.prepare import OnPhone, expand_all
 from orchestrator.app.preparing import preparing
 from orchestrator.app.registry import note_seen, read_registry
+from orchestrator.app.replaying import Again, replay
 from orchestrator.app.resuming import resume
 from orchestrator.app.site import Site, carry_on, check_on_host, tools_for
 from orchestrator.app.standing import drive
@@ -116,7 +117,7 @@ def go(  # noqa: PLR0913 - the options of one command
             farm.watches = [*farm.watches, HotPlug(ready, farm, site)]
         drive(home, farm.run_id)
         libraries = [path for path, _ in custom_ops(wish.plan.custom_ops).host]
-        return _follow(farm, site, progress, libraries, strict=strict, all_tables=all_tables)
+        return follow(farm, site, progress, libraries, strict=strict, all_tables=all_tables)
     finally:
         ledger.close()
 
@@ -138,7 +139,24 @@ def go_on(run: str, home: Home, *, adb_port: int, slots: int, asked_slots: int, 
             say(f"{found.run_id} is finished: nothing is left to run")
             return int(ExitCode.DONE)
         say(f"{found.run_id}: {found.adopted} attempts taken over from phones, {found.open_trials} trials to go")
-        return _follow(found.farm, site, progress, found.custom_ops, strict=strict, all_tables=all_tables)
+        return follow(found.farm, site, progress, found.custom_ops, strict=strict, all_tables=all_tables)
+    finally:
+        ledger.close()
+
+
+def go_again(again: Again, home: Home, *, adb_port: int, slots: int, all_tables: bool) -> int:
+    """Ask a row of an earlier run again and follow that to its answer; the exit code."""
+    lab = read_lab(home)
+    progress = Progress()
+    ledger = Ledger.open(home.root)
+    try:
+        site = Site(
+            home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots,
+            hubs=hubs_for(lab.lab), keeping=Keeping(home, lab),
+        )  # fmt: skip
+        found = replay(again, site)
+        drive(home, found.farm.run_id)
+        return follow(found.farm, site, progress, found.custom_ops, strict=False, all_tables=all_tables)
     finally:
         ledger.close()
 
@@ -148,10 +166,11 @@ def _newest_unfinished(ledger: Ledger) -> str:
     return unfinished[0] if unfinished else ledger.find_run("@last")
 
 
-def _follow(
+def follow(
     farm: Farm, site: Site, progress: Progress, libraries: Sequence[str], *, strict: bool, all_tables: bool
 ) -> int:
-    """`libraries` of custom operators are for this host."""
+    """Run a farm to its answer, with interrupts as people expect them; `libraries` of custom operators are for this
+    host. The exit code."""
     with _interrupts(farm):  # before the run is named: who reads the line may press Ctrl-C
         say(f"run {farm.run_id}")
         contents = site.ledger.contents(farm.run_id)

@@ -9,6 +9,7 @@ from orchestrator.report.checks import ERROR_NOTE as CHECK_NOTE
 from orchestrator.report.markdown_parts import blocks, code_block, escaped, paragraph, table
 from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, ratio
 from orchestrator.report.prepared import preparation_words
+from orchestrator.report.replay_text import replay_section
 from orchestrator.report.sections import (
     cold_section,
     dropped_section,
@@ -45,6 +46,7 @@ def render_markdown(summary: RunSummary, *, repeat_command: str = "") -> str:
     lines = [f"# {escaped(summary.headline)}", "", paragraph(run_words(summary)), ""]
     lines += [f"- {paragraph(words)}" for words in (*counts_words(summary), *hands_words(summary))]
     lines += ["", METHOD, ""]
+    lines += ["## Asked again", "", *blocks(replay_section(summary.replay))] if summary.replay is not None else []
     lines += ["## A beside B", "", *blocks(ab_section(summary.ab))] if summary.ab is not None else []
     for model in summary.models:
         lines += _model(summary, model)
@@ -63,12 +65,13 @@ def _model(summary: RunSummary, model: ModelSummary) -> list[str]:
     ]
     real = [phone for phone in model.phones if not phone.virtual]
     virtual = [phone for phone in model.phones if phone.virtual]
-    if real and summary.ab is None:
+    answered = summary.ab is not None or summary.replay is not None  # above
+    if real and not answered:
         lines += _answers(real)
     if real:
         lines += [*(part for words in shell_notes(real) for part in (paragraph(words), ""))]
     if virtual:
-        lines += [f"**{VIRTUAL_NOTE}**", "", *(_answers(virtual) if summary.ab is None else [])]
+        lines += [f"**{VIRTUAL_NOTE}**", "", *([] if answered else _answers(virtual))]
     for phone in model.phones:
         lines += _phone(phone, model.model)
     for title, parts in (("Variants", variants_section(model)), ("Dropped beforehand", dropped_section(model))):

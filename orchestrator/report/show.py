@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator.errors import Problem, UsageError
@@ -80,14 +80,7 @@ def show(frames: RunFrames, target: Target, read_evidence: ReadEvidence) -> Show
     summary = summarize(frames)
     every = [row for rows in attempts.values() for row in rows]
     cells = source.cells(source.records(frames.trials), every)
-    places = [
-        place
-        for phone in _phones(summary)
-        for place in _places(summary, phone, {(cell.model, cell.phone, cell.case): cell for cell in cells})
-        if _is_phone(place.answer, target.phone) and _is_row(place, target.row)
-    ]
-    if not places:
-        raise UsageError(_no_such(summary, target))
+    places = places_of(summary, cells, target)
     rows = []
     operators = source.records(frames.operators) if target.row else []
     for place in places:
@@ -103,7 +96,20 @@ def show(frames: RunFrames, target: Target, read_evidence: ReadEvidence) -> Show
     )
 
 
-def _why(place: _Place, tries: list[Row], operators: list[Row]) -> tuple[str, ...]:
+def places_of(summary: RunSummary, cells: Sequence[Cell], target: Target) -> list[Place]:
+    """The rows that `target` names. Raises UsageError, with what there is, when it names none."""
+    places = [
+        place
+        for phone in _phones(summary)
+        for place in _places(summary, phone, {(cell.model, cell.phone, cell.case): cell for cell in cells})
+        if _is_phone(place.answer, target.phone) and _is_row(place, target.row)
+    ]
+    if not places:
+        raise UsageError(_no_such(summary, target))
+    return places
+
+
+def _why(place: Place, tries: list[Row], operators: list[Row]) -> tuple[str, ...]:
     cell = place.cell
     traced = [row for row in operators if (text(row, "phone"), text(row, "case")) == (cell.phone, cell.case)]
     known = WhySource(cell=cell, answer=place.answer, setting=place.setting, tries=tries, operators=traced)
@@ -111,7 +117,9 @@ def _why(place: _Place, tries: list[Row], operators: list[Row]) -> tuple[str, ..
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
+    """A row of a phone's table, with what measured it; `number` is what names it behind the phone."""
+
     answer: PhoneAnswer
     cell: Cell
     setting: SettingRow | None
@@ -122,15 +130,15 @@ def _phones(summary: RunSummary) -> list[str]:
     return list(dict.fromkeys(answer.phone for model in summary.models for answer in model.phones))
 
 
-def _places(summary: RunSummary, phone: str, cells: Mapping[tuple[str, str, str], Cell]) -> list[_Place]:
+def _places(summary: RunSummary, phone: str, cells: Mapping[tuple[str, str, str], Cell]) -> list[Place]:
     """All rows of a phone in the order of its tables, model by model, a twin measured on purpose behind the others."""
     result = []
     for model in summary.models:
         for answer in model.phones:
             if answer.phone == phone:
-                result += [_Place(answer, cells[(model.model, phone, row.case)], row) for row in answer.rows]
+                result += [Place(answer, cells[(model.model, phone, row.case)], row) for row in answer.rows]
                 twins = [cell for cell in cells.values() if cell.phone == phone and cell.model == model.model]
-                result += [_Place(answer, cell, None) for cell in twins if cell.twin_of]
+                result += [Place(answer, cell, None) for cell in twins if cell.twin_of]
     return [replace(place, number=at) for at, place in enumerate(result, start=1)]
 
 
@@ -138,7 +146,7 @@ def _is_phone(answer: PhoneAnswer, asked: str) -> bool:
     return asked in ("", answer.label, answer.serial, answer.phone)
 
 
-def _is_row(place: _Place, asked: str) -> bool:
+def _is_row(place: Place, asked: str) -> bool:
     cell = place.cell
     return asked in ("", str(place.number), cell.row, f"{cell.model} {cell.row}", *cell.also)
 
@@ -153,7 +161,7 @@ def _no_such(summary: RunSummary, target: Target) -> Problem:
     return Problem(asked, "no such row" if target.row else "nothing was planned", f"{listing} lists the rows")
 
 
-def _shown(place: _Place, attempts: tuple[ShownAttempt, ...]) -> ShownRow:
+def _shown(place: Place, attempts: tuple[ShownAttempt, ...]) -> ShownRow:
     cell, setting = place.cell, place.setting
     rounds = rounds_of(cell)
     figure = stats.case_figure(list(rounds.values())) if rounds else None

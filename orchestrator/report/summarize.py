@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from orchestrator.plan.case import Purpose
@@ -16,8 +16,11 @@ from orchestrator.report.checks import CaseCheck, checks_of
 from orchestrator.report.hands import incidents_of, needs_hands
 from orchestrator.report.lines import as_listed
 from orchestrator.report.nnapi_reading import NnapiRows
+from orchestrator.report.replay import Replay, replay_of
+from orchestrator.report.replay_text import replay_headline
 from orchestrator.report.sentence import headline, model_sentence
 from orchestrator.report.source import Row, RunFrames, flag, number, text, whole
+from orchestrator.report.stats import Sureness, Verdict
 from orchestrator.report.summary import DroppedRow, ModelSummary, RunHead, RunSummary, TwinDifference, VariantRow
 from orchestrator.report.sustained import Sustained, sustained_of
 from orchestrator.report.tally import count_trials
@@ -50,19 +53,36 @@ def summarize(frames: RunFrames) -> RunSummary:
     canaries = [row for row in attempts if text(row, "purpose") == Purpose.CANARY]
     wrong = out_of_tolerance(variants)
     known = _Known(phones, _twins(cells), nnapi, wrong, checks, _first_stage(runs), first_s, long, canaries)
-    ab = ab_answer(runs[0] if runs else {}, cells, phones, _unranked(cells, wrong, checks))
+    run: Row = runs[0] if runs else {}
+    ab = ab_answer(run, cells, phones, _unranked(cells, wrong, checks))
+    again = replay_of(run, cells, phones, attempts)
     models = tuple(
         _model(model, by_phone, known, variants, dropped, ab) for model, by_phone in groups.items() if by_phone
     )
+    models = models if again is None else tuple(map(_as_asked_again, models))
     return RunSummary(
-        headline=headline(models) if ab is None else ab_headline(ab),
+        headline=_headline(models, ab, again),
         head=_head(runs, attempts, variants),
         counts=count_trials(trials),
         models=models,
         ab=ab,
+        replay=again,
         hands=needs_hands(incidents_of(source.records(frames.incidents))),
         unread=frames.unread,
     )
+
+
+def _as_asked_again(model: ModelSummary) -> ModelSummary:
+    """A model of a replay: its one row is compared with what it was, not with another setting."""
+    words = Verdict(sureness=Sureness.NO_ANSWER, reason="one row, asked again: see there")
+    phones = tuple(replace(phone, verdict=words, best=None) for phone in model.phones)
+    return replace(model, sentence=f"{model.model}: one row, asked again.", phones=phones)
+
+
+def _headline(models: Sequence[ModelSummary], ab: AbAnswer | None, again: Replay | None) -> str:
+    if again is not None:
+        return replay_headline(again)
+    return headline(models) if ab is None else ab_headline(ab)
 
 
 def _unranked(

@@ -14,6 +14,7 @@ from orchestrator.report.cold import ColdStart
 from orchestrator.report.cores import BoundCores
 from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.prepared import PreparedStep
+from orchestrator.report.replay import Replay
 from orchestrator.report.stats import Ratio, Verdict
 from orchestrator.report.sustained import Sustained
 from orchestrator.report.trust import PhoneTrust
@@ -207,3 +208,5 @@ class RunSummary:
     """What this was made without, as it could not be read, a sentence each."""
     ab: AbAnswer | None = None
     """A beside B, where two are held against each other."""
+    replay: Replay | None = None
+    """Whether a row that was asked again says the same."""

@@ -15,6 +15,7 @@ from orchestrator.report.nnapi_text import nnapi_lines, nnapi_note
 from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, plural, ratio, span
 from orchestrator.report.phone_columns import errors, resolved, taken_by_nnapi
 from orchestrator.report.prepared import preparation_words
+from orchestrator.report.replay_text import replay_lines
 from orchestrator.report.sentence import how_sure
 from orchestrator.report.stats import Sureness
 from orchestrator.report.summary import ModelSummary, PhoneAnswer, RunSummary, SettingRow
@@ -42,6 +43,7 @@ def render_terminal(summary: RunSummary, *, all_tables: bool = False, width: int
     lines.append(())
     lines += _head(summary, width)
     lines += [(), *ab_lines(summary.ab, width)] if summary.ab is not None else []
+    lines += [(), *replay_lines(summary.replay, width)] if summary.replay is not None else []
     for model in summary.models:
         lines.append(())
         lines += _model(summary, model, all_tables, width)
@@ -114,7 +116,7 @@ def _model(summary: RunSummary, model: ModelSummary, all_tables: bool, width: in
     real = [phone for phone in model.phones if not phone.virtual]
     virtual = [phone for phone in model.phones if phone.virtual]
     widths = _answer_widths(model.phones, width)
-    answered = summary.ab is not None  # above, pair by pair
+    answered = summary.ab is not None or summary.replay is not None  # above, pair by pair
     if real and not answered:
         lines += _answers(real, widths, width)
     if virtual:

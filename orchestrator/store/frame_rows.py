@@ -67,6 +67,8 @@ def _kept_cells(run: RunRecord) -> Cells:
     cells: Cells = {"command": command} if isinstance(command, str) else {}
     if isinstance(precision, float) and isinstance(rounds, int):
         cells |= {"precision": precision, "first_stage": rounds}
+    if isinstance(origin := kept.get("origin"), dict) and origin:
+        cells["origin"] = origin
     delta, sides = kept.get("delta"), kept.get("sides")
     if isinstance(delta, float) and isinstance(sides, dict):
         cells |= {"delta": delta, "sides": {str(side): str(words) for side, words in sides.items()}}

@@ -77,7 +77,7 @@ def runnable(line: str) -> list[str]:
 def test_each_command_line_works(lab: Orch, line: str) -> None:
     if "PLAN.toml" in line or "…" in line:
         pytest.skip(f"a form, not an example: {line}")
-    if line.startswith(("orch virtual", "orch cancel", "orch devices")):
+    if line.startswith(("orch virtual", "orch cancel", "orch devices", "orch replay")):
         words = shlex.split(line)[1:]
         assert lab(*words[:2] if words[0] == "virtual" else words[:1], "--help").code == 0
         return

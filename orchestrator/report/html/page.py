@@ -23,6 +23,7 @@ from orchestrator.report.html.why import why_words
 from orchestrator.report.lines import joined, shown
 from orchestrator.report.markdown import METHOD
 from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, ratio
+from orchestrator.report.replay_text import replay_section
 from orchestrator.report.sections import (
     cold_section,
     dropped_section,
@@ -129,6 +130,7 @@ def render_html(summary: RunSummary, frames: DetailFrames) -> str:
         models=[_model(summary, model, at, found) for at, model in enumerate(summary.models)],
         columns=COLUMNS,
         ab=ab_section(summary.ab),
+        replay=replay_section(summary.replay),
         legend=LEGEND,
         method=METHOD,
         rejected=rejected_section(source.records(frames.attempts)),
