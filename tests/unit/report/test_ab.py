@@ -38,7 +38,7 @@ class Pair(Made):
         self.case(phone, b_model, "B cpu onnx 4t", 10.0, p50s=b_ms, skips=skips, rounds=CAP, **more)
         for at, trial in enumerate(self.trials[first:], start=first):
             trial |= {"side": "A" if at < middle else "B", "pair": model}
-        for one in {a_model, b_model}:
+        for one in dict.fromkeys((a_model, b_model)):
             self.variant(one, "onnx", f"graph of {one}", 1000, {}, {}, "onnx")
         return self
 
