@@ -233,6 +233,7 @@ def _kept(
         limits=then.limits,
         lab_limits=lab_limits([phone for phone, _ in able], read_lab(site.home)),
         origin=asked.origin,
+        slots=site.slots,
     )
 
 

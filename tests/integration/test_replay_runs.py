@@ -8,7 +8,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from test_ab import FAST, PHONE, binary
+from test_ab_runs import FAST, PHONE, binary
 
 from tests.orch_cli import Orch
 
