@@ -2,6 +2,7 @@
 
 A fused node keeps the name of the node that it grew from (`conv1` stays `conv1`, or becomes
 `conv1/ConvActivationFusion/`, `fused conv1`, `conv1_nchwc`), so nodes meet by name without what optimizers add to it.
+A partition of NNAPI's meets that of the same number.
 What was fused into another node has no partner: it stands alone, and its time with it.
 """
 
@@ -17,6 +18,8 @@ from orchestrator.report.comparison.nouns import OperatorChange
 
 _ADDED = re.compile(r"(_token_\d+|/\w*Fusion\w*/?|_nchwc|_nhwc|_Nhwc\w*|_transformed)$")
 _BEFORE = re.compile(r"^(fused )+")
+_PARTITION = re.compile(r"Nnapi_\d+_(\d+)")
+"""What NNAPI's execution provider calls a partition: a hash of the model, its number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Traced:
 
 def stem(name: str) -> str:
     """A node's name without what optimizers add to it."""
-    cut = _BEFORE.sub("", name)
+    cut = _BEFORE.sub("", _PARTITION.sub(r"Nnapi_\1", name))
     while (shorter := _ADDED.sub("", cut)) != cut:
         cut = shorter
     return cut
@@ -78,7 +81,10 @@ def _by_stem(nodes: Sequence[NodeTime]) -> dict[str, list[NodeTime]]:
 
 
 def _shown(node: NodeTime) -> str:
-    return node.op_name if node.provider == "CPUExecutionProvider" else f"{node.op_name} ({node.provider})"
+    if node.provider == "CPUExecutionProvider":
+        return node.op_name
+    part = _PARTITION.fullmatch(node.op_name)
+    return f"NNAPI partition {part[1]}" if part is not None else f"{node.op_name} ({node.provider})"
 
 
 def _words(counts: Counter[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -391,3 +392,12 @@ def test_operators_meet_by_their_nodes_through_fusions():
     assert math.isclose(rows[0].base_s, 30e-6)
     assert math.isclose(rows[0].new_s, 20e-6)
     assert operator_changes(Traced("B3", "net", "cpu all", before, table(runs=0))) == []
+
+
+def test_partitions_meet_by_their_numbers():
+    sides = []
+    for model, us in ((77, 40), (78, 60)):
+        name = f"NnapiExecutionProvider_Nnapi_{model}_1_1"
+        sides.append(table(replace(node(name, f"Nnapi_{model}_1", us), provider="NnapiExecutionProvider")))
+    (row,) = operator_changes(Traced("B3", "net", "nnapi basic", *sides))
+    assert (row.base, row.new, row.base_s, row.new_s) == ("NNAPI partition 1", "NNAPI partition 1", 20e-6, 30e-6)
