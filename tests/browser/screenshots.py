@@ -9,6 +9,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from playwright.sync_api import Page
+
 import orchestrator
 from orchestrator.report.html.page import render_html
 from orchestrator.report.summarize import summarize
@@ -18,7 +20,7 @@ PICTURES = Path(__file__).parent.parent.parent / "docs" / "pictures"
 
 
 def main(home: str) -> None:
-    """Write `report-desktop.png`, `report-phone.png` and `report-cell.png`."""
+    """Write `report-desktop.png`, `report-phone.png`, `report-cell.png`; where graphs were kept, `report-pair.png`."""
     program = shutil.which("chromium")
     if program is None:
         raise SystemExit("chromium is not installed: make system-deps")
@@ -34,7 +36,22 @@ def main(home: str) -> None:
                 seen.page.wait_for_selector("dialog .chart svg")
                 seen.page.wait_for_timeout(300)
                 seen.page.screenshot(path=str(PICTURES / "report-cell.png"))
+                seen.page.keyboard.press("Escape")
+                pair(seen.page)
             print(f"{PICTURES / f'report-{name}.png'}")
+
+
+def pair(page: Page) -> None:
+    """The picture of a graph beside its source's: the first model's last recipe that changed a node."""
+    if page.locator("[data-pair]").count() == 0:
+        return
+    page.locator("details.variants summary").first.click()
+    links = page.locator("details.variants").first.locator("[data-pair]")
+    for at in range(links.count()):
+        links.nth(at).click()
+        if page.locator("dialog g.own").count():
+            page.screenshot(path=str(PICTURES / "report-pair.png"))
+        page.keyboard.press("Escape")
 
 
 def frames_page(frames: orchestrator.RunFrames, home: Path) -> Path:

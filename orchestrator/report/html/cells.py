@@ -94,6 +94,7 @@ def _cell(
     attempts = known.attempts.get(place, ())
     counted = next((one for one in attempts if flag(one, "counted")), attempts[0] if attempts else {})
     label = phone.label or phone.phone
+    which = shlex.quote(shown(f"{run}/{label}/{model} {row.row}"))
     decimals = decimals_for([row.p50_s])
     return {
         "title": shown(f"{model} · {setting_name(row)} · {phone.name}"),
@@ -108,7 +109,8 @@ def _cell(
         "graph": graphs.key(counted, phone.api_level),
         "serial": shown(phone.serial),
         "command": shown(text(counted, "command")),
-        "show": "orch show " + shlex.quote(shown(f"{run}/{label}/{model} {row.row}")),
+        "show": f"orch show {which}",
+        "replay": f"orch replay {which}",
     }
 
 

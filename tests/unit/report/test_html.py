@@ -16,6 +16,7 @@ from test_hostile_text import EVIL, nasty
 from orchestrator.report.html.heat import Mark, heat_map, one_setting
 from orchestrator.report.html.layout import places
 from orchestrator.report.html.page import render_html
+from orchestrator.report.html.pairs import graph_pairs
 from orchestrator.report.summarize import summarize
 
 
@@ -165,3 +166,32 @@ def test_a_graph_is_drawn_where_the_run_kept_it(frames):
     assert names == set(data["graphs"])
     first = next(iter(data["graphs"].values()))
     assert [(one["y"], one["partition"]) for one in first] == [(0, None), (1, 0)]
+
+
+def chain(recipe, operators, level=34):
+    return [
+        {
+            "variant": f"variant-net-{recipe}", "api_level": level, "nnapi_flags": (), "name": name, "operator": name,
+            "after": list(range(at))[-1:], "partition": 0, "shape": [1],
+        }
+        for at, name in enumerate(operators)
+    ]  # fmt: skip
+
+
+def test_graphs_stand_in_pairs_and_twins_only_once():
+    made = Made(rounds=3)
+    phone = made.phone("s1", "B1", "Pixel 8")
+    made.case(phone, "net", "default", 4.0)
+    for recipe, graph in (("onnx", "g0"), ("basic", "g1"), ("all", "g2"), ("layout", "g2"), ("all runtime", "g3")):
+        made.variant("net", recipe, graph, 1, {}, {}, "onnx" if recipe == "onnx" else "ort")
+    (model,) = summarize(made.frames()).models
+    assert graph_pairs(model, []) == [], "no graph was kept"
+    nodes = [*chain("onnx", ["Conv", "Relu"], 29), *chain("onnx", ["Conv", "Relu"]), *chain("basic", ["Conv", "Relu"])]
+    nodes += [*chain("all", ["FusedConv"]), *chain("layout", ["FusedConv"])]
+    assert graph_pairs(model, chain("basic", ["Conv"])) == [], "there is nothing to hold it against"
+    pairs = graph_pairs(model, nodes)
+    assert [pair.name for pair in pairs] == ["basic", "all = layout"]
+    own = [[node["own"] for node in side["nodes"]] for pair in pairs for side in pair.data["sides"]]
+    assert own == [[False, False], [False, False], [True, True], [True]]
+    assert len({pair.id for pair in pairs}) == 2
+    assert graph_pairs(model, chain("onnx", ["Conv"] * 1501) + nodes[4:]) == [], "too large to be drawn"

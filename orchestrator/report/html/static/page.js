@@ -122,7 +122,7 @@
     if (cell.cold.length) body.append(el("h3", {}, "Before the first answer"), table(["what", "how much"], cell.cold));
     graph(cell, body);
     if (cell.command) body.append(el("h3", {}, `The command as it ran on ${cell.serial}, to paste into its shell (adb -s … shell)`), el("pre", {}, cell.command));
-    body.append(el("h3", {}, "More of it"), el("pre", {}, cell.show));
+    body.append(el("h3", {}, "More of it, and the same measured again"), el("pre", {}, `${cell.show}\n${cell.replay}`));
     dialog.scrollTop = 0;
   }
 
