@@ -10,6 +10,7 @@ from orchestrator.app.wish import RunOptions, Wish, wish_of
 from orchestrator.errors import Problem, UsageError
 from orchestrator.plan.load import CONTROL_ROUNDS
 from orchestrator.plan.sides import Sides, sides_of
+from orchestrator.report.ab_gates import limit_of
 
 ROUNDS = 30
 """Pairs of rounds at most, where nobody says."""
@@ -17,8 +18,11 @@ DELTA = "2%"
 """The difference that matters, where nobody says."""
 
 
-def ab_wish(options: RunOptions, a: Sequence[str], b: Sequence[str], delta: str = DELTA) -> Wish:
-    """A and B in words, on the models of `options` or on their own. Raises UsageError with every problem."""
+def ab_wish(
+    options: RunOptions, a: Sequence[str], b: Sequence[str], delta: str = DELTA, fail_if: Sequence[str] = ()
+) -> Wish:
+    """A and B in words, on the models of `options` or on their own; gates as `fail_if`. Raises UsageError with every
+    problem."""
     problems: list[Problem] = []
     share = fraction_of(delta)
     sides: Sides | None = None
@@ -37,12 +41,17 @@ def ab_wish(options: RunOptions, a: Sequence[str], b: Sequence[str], delta: str 
         problems += _models(options, sides)
     except UsageError as error:
         problems += error.problems
+    for gate in fail_if:
+        try:
+            limit_of(gate)
+        except UsageError as error:
+            problems += error.problems
     if problems or sides is None:
         raise UsageError(*problems)
     things = tuple(dict.fromkeys(sides.models)) or options.things
     wish = wish_of(replace(options, things=things, rounds=options.rounds or ROUNDS))
     plan = replace(wish.plan, name="ab", preset="", twins=False)
-    return replace(wish, plan=plan, sides=sides)
+    return replace(wish, plan=plan, sides=replace(sides, fail_if=tuple(fail_if)))
 
 
 def _models(options: RunOptions, sides: Sides) -> list[Problem]:

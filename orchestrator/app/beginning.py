@@ -216,7 +216,7 @@ def _of_sides(ready: Ready) -> dict[str, Any]:
         return {}
     words = {side.value: one.words for side, one in zip(Side, sides.both, strict=True)}
     others = {one.unit.digest: (one.name, str(one.ort_version or "")) for one in ready.tools.every[1:]}
-    return {"delta": sides.delta, "sides": words, "binaries": others}
+    return {"delta": sides.delta, "sides": words, "binaries": others, "fail_if": sides.fail_if}
 
 
 def _lab_prepares(ready: Ready, home: Home) -> dict[str, tuple[StepName, ...]]:

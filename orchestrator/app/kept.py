@@ -52,6 +52,8 @@ class Kept:
     """By digest the name and the ORT version of each binary that is not the run's first."""
     slots: int = 0
     """Virtual phones that compute at once; 0 in old runs: not known."""
+    fail_if: tuple[str, ...] = ()
+    """Gates on A beside B, as they were written."""
     origin: Mapping[str, Any] = field(default_factory=dict)
     """What a replay asks again (`orchestrator.report.replay`); empty: it is none."""
 
@@ -80,6 +82,6 @@ def kept_from_text(text: str) -> Kept:
     kept = Kept(**{**data, "devices": tuple(data["devices"])})
     libraries = tuple((str(path), str(sha256)) for path, sha256 in kept.custom_ops)
     others = {digest: (str(name), str(version)) for digest, (name, version) in kept.binaries.items()}
-    kept = replace(kept, pools=tuple(tuple(pool) for pool in kept.pools), binaries=others)
+    kept = replace(kept, pools=tuple(tuple(pool) for pool in kept.pools), binaries=others, fail_if=tuple(kept.fail_if))
     of_lab = {phone: tuple(map(StepName, steps)) for phone, steps in kept.lab_prepares.items()}
     return replace(kept, custom_ops=libraries, prepare=tuple(map(StepName, kept.prepare)), lab_prepares=of_lab)

@@ -15,6 +15,7 @@ from orchestrator.app.wish import Wish
 from orchestrator.home import Home
 from orchestrator.lab import Lab
 from orchestrator.measure.discoveries import rounds_to_tell
+from orchestrator.measure.sequential import Looks
 from orchestrator.plan.matrix import Expansion
 from orchestrator.plan.order import verified
 from orchestrator.report.numbers import plural
@@ -69,6 +70,9 @@ def _notes(wish: Wish, expansions: Iterable[Expansion]) -> tuple[str, ...]:
     if wish.series:
         each = f"a series of {wish.plan.sustained:g} min for each setting, the phone to itself"
         notes.append(f"--sustained: {each}, in {plural(wish.series.processes, 'process', 'processes')}")
+    if wish.sides is not None:
+        looks = ", ".join(map(str, Looks(wish.sides.delta, wish.max_rounds).at))
+        return (*notes, f"A beside B, in pairs: looked at after {looks} of them, ended where they decide")
     return (*notes, *_comparable(sum(case.timed for one in expansions for case in one.cases), wish.max_rounds))
 
 

@@ -33,6 +33,10 @@ class Compared(Measuring):
     ]  # fmt: skip
     b: Annotated[list[str], typer.Option("--b", metavar="WORDS", help="B, in the same words.")]
     delta: Annotated[str, typer.Option("--delta", metavar="P", help="The difference that matters.")] = "2%"
+    fail_if: Annotated[
+        list[str],
+        typer.Option("--fail-if", metavar="GATE", help="p50:5%: exit 1 where B is surely slower, by more than that."),
+    ] = field(default_factory=list)
     rounds: Annotated[
         int | None, typer.Option("--rounds", metavar="N", help="At most so many pairs of rounds (default 30).")
     ] = None
@@ -55,8 +59,8 @@ def ab(
     from orchestrator.app.wish import RunOptions  # noqa: PLC0415
 
     typed = compared.typed()
-    a, b, delta = (typed.pop(name) for name in ("a", "b", "delta"))
-    wish = ab_wish(RunOptions(**typed), a, b, delta)
+    a, b, delta, fail_if = (typed.pop(name) for name in ("a", "b", "delta", "fail_if"))
+    wish = ab_wish(RunOptions(**typed), a, b, delta, fail_if)
     if dry_run:
         return show_plan(wish, place, all_rows=all_tables)
     from orchestrator.cli.live import go  # noqa: PLC0415 - only a run needs the farm

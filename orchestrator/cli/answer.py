@@ -10,6 +10,7 @@ from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode, StoreError, worst
 from orchestrator.farm.tally import Tally
 from orchestrator.home import Home
+from orchestrator.report.comparison.nouns import GateWord
 from orchestrator.report.markdown import render_markdown
 from orchestrator.report.summarize import summarize
 from orchestrator.report.summary import RunSummary
@@ -32,6 +33,9 @@ def finish(run_id: str, home: Home, ledger: Ledger, tally: Tally, *, strict: boo
     sys.stdout.flush()
     report = write_report(summary, frames, home)
     codes = tally.codes()
+    words = [gate.word for gate in summary.gates]
+    codes += [ExitCode.GATE_FAILED] if GateWord.FAILED in words else []
+    codes += [ExitCode.INCOMPLETE] if strict and GateWord.NOT_TOLD in words else []
     if strict and any(row.state == "failed" for row in ledger.trials(run_id)):
         codes.append(ExitCode.INCOMPLETE)
     code = worst(codes)

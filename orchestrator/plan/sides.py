@@ -48,11 +48,12 @@ class OneSide:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """A, B, and the difference between them that matters, as a fraction."""
+    """A, B, the difference between them that matters, as a fraction, and the gates on it as they were written."""
 
     a: OneSide
     b: OneSide
     delta: float
+    fail_if: tuple[str, ...] = ()
 
     @property
     def both(self) -> tuple[OneSide, OneSide]:

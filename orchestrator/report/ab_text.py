@@ -9,6 +9,7 @@ from dataclasses import replace
 from orchestrator.measure.sequential import Finding
 from orchestrator.report.ab import AbAnswer, AbSide, PairAnswer
 from orchestrator.report.blocks import Block, Table, Words
+from orchestrator.report.comparison.nouns import GateResult
 from orchestrator.report.lines import Line, line, paragraph
 from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, plural
 from orchestrator.report.sentence import VIRTUAL
@@ -100,7 +101,7 @@ def method_words(answer: AbAnswer) -> str:
     )
 
 
-def ab_lines(answer: AbAnswer, width: int) -> list[Line]:
+def ab_lines(answer: AbAnswer, width: int, gates: Sequence[GateResult] = ()) -> list[Line]:
     """For a terminal: what A and B are, a line a phone, how to read it."""
     lines = [one for side in answer.sides for one in paragraph(side_words(side), width, hang=4)]
     several = len({one.pair for one in answer.pairs}) > 1
@@ -109,6 +110,7 @@ def ab_lines(answer: AbAnswer, width: int) -> list[Line]:
         lines += [line(f"  {VIRTUAL.strip()}:")] if virtual and group else []
         for one in group:
             lines += paragraph(_line(one, answer.delta, several), width, indent=2, hang=4)
+    lines += [one for words in gate_lines(gates) for one in paragraph(words, width, indent=2, hang=4, style="bold")]
     return [*lines, *paragraph(method_words(answer), width, indent=2, hang=2, style="dim")]
 
 
@@ -129,7 +131,12 @@ def _spared(one: PairAnswer) -> bool:
     return decided and not one.going_on and one.common < one.rounds
 
 
-def ab_section(answer: AbAnswer | None) -> list[Block]:
+def gate_lines(gates: Sequence[GateResult]) -> list[str]:
+    """`gate p50:5% failed: B3 · mnist: p50 +12 % (+10 % … +14 %)`, one a pair."""
+    return [f"gate {one.gate} {one.word.value}: {one.label} · {one.model}: {one.words}" for one in gates]
+
+
+def ab_section(answer: AbAnswer | None, gates: Sequence[GateResult] = ()) -> list[Block]:
     """The same for Markdown and HTML."""
     if answer is None:
         return []
@@ -140,4 +147,5 @@ def ab_section(answer: AbAnswer | None) -> list[Block]:
         figures = (ms(one.a_p50_s, decimals), ms(one.b_p50_s, decimals))
         rows.append((name, one.pair, *figures, pair_words(one, answer.delta), str(one.n or NOTHING)))
     table = [Table(HEADS, rows, numbers=(2, 3, 5))] if rows else []
-    return [*(Words(side_words(side)) for side in answer.sides), *table, Words(method_words(answer))]
+    sides, judged = map(Words, map(side_words, answer.sides)), map(Words, gate_lines(gates))
+    return [*sides, *table, *judged, Words(method_words(answer))]

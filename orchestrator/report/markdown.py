@@ -47,7 +47,7 @@ def render_markdown(summary: RunSummary, *, repeat_command: str = "") -> str:
     lines += [f"- {paragraph(words)}" for words in (*counts_words(summary), *hands_words(summary))]
     lines += ["", METHOD, ""]
     lines += ["## Asked again", "", *blocks(replay_section(summary.replay))] if summary.replay is not None else []
-    lines += ["## A beside B", "", *blocks(ab_section(summary.ab))] if summary.ab is not None else []
+    lines += ["## A beside B", "", *blocks(ab_section(summary.ab, summary.gates))] if summary.ab is not None else []
     for model in summary.models:
         lines += _model(summary, model)
     lines += _provenance(summary, repeat_command or summary.head.command)

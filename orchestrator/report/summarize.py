@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from orchestrator.errors import UsageError
 from orchestrator.plan.case import Purpose
 from orchestrator.report import source
 from orchestrator.report.ab import AbAnswer, ab_answer
+from orchestrator.report.ab_gates import ab_gates
 from orchestrator.report.ab_phones import as_pairs_say
 from orchestrator.report.ab_text import ab_headline, ab_sentence
 from orchestrator.report.answer import PhoneSource, out_of_tolerance, phone_answer, twin_difference
 from orchestrator.report.checks import CaseCheck, checks_of
+from orchestrator.report.comparison.nouns import GateResult
 from orchestrator.report.hands import incidents_of, needs_hands
 from orchestrator.report.lines import as_listed
 from orchestrator.report.nnapi_reading import NnapiRows
@@ -66,10 +69,19 @@ def summarize(frames: RunFrames) -> RunSummary:
         counts=count_trials(trials),
         models=models,
         ab=ab,
+        gates=_gates(run, ab),
         replay=again,
         hands=needs_hands(incidents_of(source.records(frames.incidents))),
         unread=frames.unread,
     )
+
+
+def _gates(run: Row, ab: AbAnswer | None) -> tuple[GateResult, ...]:
+    """The gates that were asked for with A and B; one that can't be read (of another orch) is none."""
+    try:
+        return () if ab is None else ab_gates(source.names(run, "fail_if"), ab.pairs)
+    except UsageError:
+        return ()
 
 
 def _as_asked_again(model: ModelSummary) -> ModelSummary:

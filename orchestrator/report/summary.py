@@ -11,6 +11,7 @@ from datetime import datetime
 from orchestrator.report.ab import AbAnswer
 from orchestrator.report.checks import CaseCheck
 from orchestrator.report.cold import ColdStart
+from orchestrator.report.comparison.nouns import GateResult
 from orchestrator.report.cores import BoundCores
 from orchestrator.report.nnapi import NnapiAnswer
 from orchestrator.report.prepared import PreparedStep
@@ -208,5 +209,7 @@ class RunSummary:
     """What this was made without, as it could not be read, a sentence each."""
     ab: AbAnswer | None = None
     """A beside B, where two are held against each other."""
+    gates: tuple[GateResult, ...] = ()
+    """What became of the gates on A beside B."""
     replay: Replay | None = None
     """Whether a row that was asked again says the same."""

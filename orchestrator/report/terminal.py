@@ -42,7 +42,7 @@ def render_terminal(summary: RunSummary, *, all_tables: bool = False, width: int
     lines = paragraph(summary.headline, width, style="bold")
     lines.append(())
     lines += _head(summary, width)
-    lines += [(), *ab_lines(summary.ab, width)] if summary.ab is not None else []
+    lines += [(), *ab_lines(summary.ab, width, summary.gates)] if summary.ab is not None else []
     lines += [(), *replay_lines(summary.replay, width)] if summary.replay is not None else []
     for model in summary.models:
         lines.append(())

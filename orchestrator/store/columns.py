@@ -44,6 +44,7 @@ RUNS: Columns = {
     "first_stage": _C("", "rounds whose spread decides how many a case gets; missing: their number is fixed", "int"),
     "delta": _C("", "the difference that matters where A is held against B; missing: they are not", "float"),
     "sides": _C("", "what was asked for as A and as B, as it was typed; missing: nothing was", "list"),
+    "fail_if": _C("", "gates on A beside B, as they were written; missing: none", "list"),
     "origin": _C("", "what a replay asks again: run, phone, row, p50s_s, …; missing: it is no replay", "list"),
     "note": _C("", "what the user noted"),
     "tags": _C("", "the user's tags", "list"),

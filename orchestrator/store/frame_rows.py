@@ -72,6 +72,8 @@ def _kept_cells(run: RunRecord) -> Cells:
     delta, sides = kept.get("delta"), kept.get("sides")
     if isinstance(delta, float) and isinstance(sides, dict):
         cells |= {"delta": delta, "sides": {str(side): str(words) for side, words in sides.items()}}
+        gates = kept.get("fail_if")
+        cells["fail_if"] = [str(gate) for gate in gates] if isinstance(gates, list) and gates else None
     return cells
 
 

@@ -35,13 +35,15 @@ def answer(orch: Orch) -> dict[str, Any]:
 @pytest.mark.timeout(120)
 def test_two_binaries_are_measured_in_one_run_until_they_differ(orch: Orch, mnist: Path, tmp_path: Path) -> None:
     old, new = binary(tmp_path / "old", "0.210"), binary(tmp_path / "new", "0.105")
-    ended = orch("ab", mnist, "--a", f"binary={old}", "--b", f"binary={new}", *PHONE, *FAST)
-    assert ended.code == 0, ended
-    assert "B is 2.00× as fast" in " ".join(ended.out.split())
+    ended = orch("ab", mnist, "--a", f"binary={new}", "--b", f"binary={old}", *PHONE, *FAST, "--fail-if", "p50:5%")
+    assert ended.code == 1, ended
+    assert "B is 2.00× as slow" in " ".join(ended.out.split())
+    assert "gate p50:5% failed: virtual-pixel-8-1 · mnist: p50 +100 %" in ended.out
+    assert ended.err.endswith("exit 1: 1 gate failed\n")
     assert orch.counts() == {"planned": 60, "measured": 12, "failed": 0, "skipped": 48}
     told = answer(orch)
     (pair,) = told["ab"]["pairs"]
-    assert (pair["finding"], pair["n"]) == ("faster", 6)
+    assert (pair["finding"], pair["n"]) == ("slower", 6)
     a, b = told["ab"]["sides"]
     assert a["binary_digest"] != b["binary_digest"]
     with sqlite3.connect(orch.home / "ledger.sqlite") as ledger:
@@ -69,9 +71,10 @@ def test_two_models_of_one_name(orch: Orch, models: Path, tmp_path: Path) -> Non
         shutil.copy(models / f"{source}.onnx", tmp_path / name / "net.onnx")
     ended = orch(
         "ab", "--a", tmp_path / "old" / "net.onnx", "--b", tmp_path / "new" / "net.onnx", "--perf-test", tool, *PHONE,
-        *FAST, "--rounds", "3",
+        *FAST, "--rounds", "3", "--fail-if", "p50:5%",
     )  # fmt: skip
     assert ended.code == 0, ended
+    assert "gate p50:5% passed" in ended.out
     assert "same within ± 2.0 %" in " ".join(ended.out.split())
     told = answer(orch)
     assert [model["model"] for model in told["models"]] == ["net"]

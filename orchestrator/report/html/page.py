@@ -129,7 +129,7 @@ def render_html(summary: RunSummary, frames: DetailFrames) -> str:
         counts=[*counts_words(summary), *hands_words(summary)],
         models=[_model(summary, model, at, found) for at, model in enumerate(summary.models)],
         columns=COLUMNS,
-        ab=ab_section(summary.ab),
+        ab=ab_section(summary.ab, summary.gates),
         replay=replay_section(summary.replay),
         legend=LEGEND,
         method=METHOD,

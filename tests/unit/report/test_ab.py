@@ -9,7 +9,9 @@ import random
 import pytest
 from report_frames import Made
 
+from orchestrator.errors import UsageError
 from orchestrator.measure.sequential import Finding
+from orchestrator.report.ab_gates import limit_of
 from orchestrator.report.ab_text import ab_section
 from orchestrator.report.as_json import render_json
 from orchestrator.report.html.page import render_html
@@ -163,6 +165,45 @@ def test_a_side_that_always_failed_says_why() -> None:
     made.sides("R58N", "mnist", 1.0, fails=dict.fromkeys(ROUNDS, ("crashed", "signal 11")), n=CAP)
     summary = made.told()
     assert "no answer: 0 of 3 pairs that are needed; A: signal 11; B: signal 11" in summary.headline
+
+
+@pytest.mark.parametrize(
+    ("ratio", "more", "gate", "word"),
+    [
+        (1 / 1.08, {}, "p50:5%", "failed"),
+        (1 / 1.08, {}, "p50:10%", "passed"),
+        (1.08, {}, "p50:0%", "passed"),
+        (1.0, {}, "p50:0%", "passed"),  # the same within what matters
+        (1.0, {"noise": 0.2, "n": 30}, "p50:1%", "not told"),
+        (1.0, {"noise": 0.05, "n": 30}, "p50:50%", "passed"),  # undecided, but surely not as much slower
+        (1.0, {"n": 2}, "p50:5%", "not told"),
+    ],
+)
+def test_gates(ratio: float, more: dict, gate: str, word: str) -> None:
+    made = Pair()
+    made.phone("R58N", "B3", "Pixel 8")
+    made.sides("R58N", "mnist", ratio, **more)
+    made.run = {"fail_if": (gate,)}
+    summary = made.told()
+    (found,) = summary.gates
+    assert (found.gate, found.word.value) == (gate, word)
+    text = " ".join(render_terminal(summary).split())
+    assert f"gate {gate} {word}: B3 · mnist: " in text
+    assert f"gate {gate} {word}: B3 · mnist: " in render_markdown(summary).replace("\\", "")
+
+
+@pytest.mark.parametrize("gate", ["p90:5%", "p50", "p50:much%", "size:1%", "missing", "p50:-5%"])
+def test_what_is_no_gate_of_ab(gate: str) -> None:
+    with pytest.raises(UsageError, match="orch compare"):
+        limit_of(gate)
+
+
+def test_gates_of_another_orch_cost_only_themselves() -> None:
+    made = Pair()
+    made.phone("R58N", "B3", "Pixel 8")
+    made.sides("R58N", "mnist", 1.1)
+    made.run = {"fail_if": ("energy:5%",)}
+    assert made.told().gates == ()
 
 
 def test_an_ordinary_run_has_none() -> None:
