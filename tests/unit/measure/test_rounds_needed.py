@@ -55,8 +55,8 @@ def test_later_rounds_never_change_the_number(logs, more, target, cap):
 def test_the_interval_at_that_number_is_as_narrow_as_asked(logs, target):
     needed = rounds_needed(logs, target, cap=10_000_000)
     if needed < 3000:
-        stage = logs if needed >= 12 else logs[:6]
-        half = t_quantile(len(stage) - 1) * math.sqrt(variance(stage)) / math.sqrt(needed)
+        stages = [logs[:6]] if needed < 12 else [logs] if needed > 12 else [logs[:6], logs]  # 12 may be either's answer
+        half = min(t_quantile(len(one) - 1) * math.sqrt(variance(one)) / math.sqrt(needed) for one in stages)
         assert half <= math.log1p(target) * (1 + 1e-6)
 
 
