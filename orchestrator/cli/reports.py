@@ -129,18 +129,20 @@ def export(
     format_: Annotated[
         Literal["csv", "parquet"], typer.Option("--format", help="Of the tables: csv, parquet.")
     ] = "csv",
+    evidence: Annotated[bool, typer.Option("--evidence", help="The raw files too, each under its digest.")] = False,
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Leave out evidence that can't be read; README.txt says which.")
     ] = False,
     home: HomeOption = "",
 ) -> int:
     """A run as a folder to hand on: every table, the report, what each column holds, checksums."""
-    from orchestrator.app.exporting import CHECKSUMS, export_run  # noqa: PLC0415 - pandas is loaded when called
+    from orchestrator.app.exporting import CHECKSUMS, AskedExport, export_run  # noqa: PLC0415 - pandas is loaded when called
     from orchestrator.cli.answer import short  # noqa: PLC0415
     from orchestrator.report.numbers import size  # noqa: PLC0415
 
     target = Path(folder).absolute()
-    written, left_out = export_run(home_with_runs(home), run, target, format_, lenient=lenient)
+    asked = AskedExport(form=format_, evidence=evidence, lenient=lenient)
+    written, left_out = export_run(home_with_runs(home), run, target, asked)
     sys.stdout.write(f"{short(target)}\n")
     for words in left_out:
         sys.stderr.write(f"left out: {words}\n")

@@ -11,9 +11,10 @@ from orchestrator.store.frames import RunFrames
 from orchestrator.store.ledger import FILE_NAME, Ledger
 
 
-def load(run: str = "@last", home: str | Path | None = None) -> RunFrames:
+def load(run: str = "@last", home: str | Path | None = None, *, lenient: bool = False) -> RunFrames:
     """The frames of a run: `@last`, `@yesterday`, a name, a unique part of one; of `home` (`ORCH_HOME`, `./orch-runs`).
 
+    With `lenient`, evidence that is missing or damaged is left out, and the frames' `unread` says so.
     Raises StoreError when there is no ledger, UsageError when no or several runs match.
     """
     root = Path(home or os.environ.get("ORCH_HOME") or "orch-runs").absolute()
@@ -21,6 +22,6 @@ def load(run: str = "@last", home: str | Path | None = None) -> RunFrames:
         raise StoreError(f"{root}: no ledger is there; give home=…, or set ORCH_HOME")
     ledger = Ledger.open(root)
     try:
-        return RunFrames(ledger, EvidenceStore(root), ledger.find_run(run)).read_now()
+        return RunFrames(ledger, EvidenceStore(root), ledger.find_run(run), lenient=lenient).read_now()
     finally:
         ledger.close()
