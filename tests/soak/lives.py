@@ -40,6 +40,7 @@ class Lives:
         number = len(self.codes) + 1
         log = self.logs / f"{number:03d}-{words[0]}"
         self._ended.clear()
+        log.touch()  # who is killed at once has not made it
         self._command = fork_orch(words, env=self._env, cwd=self.home.parent, out=log, err=log)
         self._log = log
         threading.Thread(target=self._wait, args=(self._command,), daemon=True).start()
