@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
+from tests.docs.json_shapes import COMMANDS, problems, shape_of
 from tests.forked_orch import ForkedOrch
 from tests.orch_cli import Orch
 
@@ -28,7 +29,10 @@ def binary(folder: Path, ms: str = "0.105", sleep_s: float = 0.02) -> Path:
 
 
 def answer(orch: Orch) -> dict[str, Any]:
+    """The report's JSON, which is as docs/json.md says."""
     told: dict[str, Any] = json.loads(orch("report", "@last", "--format", "json").out)
+    (shape,) = (shape_of(one) for one in COMMANDS if one.words == "orch report --format json")
+    assert list(problems({name: value for name, value in told.items() if name != "schema"}, shape)) == []
     return told
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 from pathlib import Path
 
 import pytest
-from test_ab_runs import FAST, PHONE, binary
+from test_ab_runs import FAST, PHONE, answer, binary
 
 from tests.orch_cli import Orch
 
@@ -34,9 +33,9 @@ def test_the_same_question_in_a_run_of_its_own(orch: Orch, mnist: Path, tmp_path
     shutil.rmtree(tmp_path / "new")
     ended = orch("replay", "@last/virtual-pixel-8-1/B default", "--virtual-slots", "2")
     assert ended.code == 0, ended
-    told = json.loads(orch("report", "@last", "--format", "json").out)
-    (answer,) = told["replay"]["answers"]
-    assert (answer["agreement"], answer["then_s"], answer["now_s"]) == ("agrees", 0.000105, 0.000105)
+    told = answer(orch)
+    (found,) = told["replay"]["answers"]
+    assert (found["agreement"], found["then_s"], found["now_s"]) == ("agrees", 0.000105, 0.000105)
     assert orch.counts() == {"planned": 3, "measured": 3, "failed": 0, "skipped": 0}
     cases = cases_of(orch.home)
     assert cases["replay"] < cases["ab"]
