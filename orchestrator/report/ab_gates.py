@@ -9,7 +9,7 @@ from orchestrator.errors import Problem, UsageError
 from orchestrator.measure.sequential import Finding
 from orchestrator.report.ab import PairAnswer
 from orchestrator.report.comparison.nouns import GateResult, GateWord
-from orchestrator.report.numbers import percent
+from orchestrator.report.numbers import finely
 
 _FORM = re.compile(r"p50:(\d{1,5}(?:\.\d{1,6})?)\s*%")
 
@@ -43,4 +43,4 @@ def _judged(gate: str, limit: float, pair: PairAnswer) -> GateResult:
 
 
 def _signed(share: float) -> str:
-    return f"{'−' if share < 0 else '+'}{percent(abs(share))}"
+    return f"{'−' if share < 0 else '+'}{finely(abs(share))}"

@@ -11,12 +11,12 @@ from orchestrator.report.ab import AbAnswer, AbSide, PairAnswer
 from orchestrator.report.blocks import Block, Table, Words
 from orchestrator.report.comparison.nouns import GateResult
 from orchestrator.report.lines import Line, line, paragraph
-from orchestrator.report.numbers import NOTHING, decimals_for, ms, percent, plural
+from orchestrator.report.numbers import NOTHING, decimals_for, finely, ms, percent, plural
 from orchestrator.report.sentence import VIRTUAL
 
 _DOUBLE = 2.0
 """From here on it is said how many times as fast, not by how many per cent."""
-HEADS = ("phone", "model", "A ms", "B ms", "B beside A", "pairs")
+HEADS = ("phone", "model", "B beside A", "A ms", "B ms", "pairs")
 
 
 def pair_words(one: PairAnswer, delta: float) -> str:
@@ -40,8 +40,8 @@ def pair_words(one: PairAnswer, delta: float) -> str:
 def _by(ratio: float, low: float, high: float, word: str) -> str:
     if ratio >= _DOUBLE:
         return f"{ratio:.2f}× as {'fast' if word == 'faster' else 'slow'} ({low:.2f} … {high:.2f}×)"
-    first = percent(low - 1.0).removesuffix(" %")
-    return f"{percent(ratio - 1.0)} {word} ({first} … {percent(high - 1.0)})"
+    first = finely(low - 1.0).removesuffix(" %")
+    return f"{finely(ratio - 1.0)} {word} ({first} … {finely(high - 1.0)})"
 
 
 def _between(low: float, high: float) -> str:
@@ -51,8 +51,8 @@ def _between(low: float, high: float) -> str:
 
 def _side(ratio: float) -> str:
     if ratio >= 1.0:
-        return f"{percent(ratio - 1.0)} faster" if ratio < _DOUBLE else f"{ratio:.2f}× as fast"
-    return f"{percent(1 / ratio - 1.0)} slower" if 1 / ratio < _DOUBLE else f"{1 / ratio:.2f}× as slow"
+        return f"{finely(ratio - 1.0)} faster" if ratio < _DOUBLE else f"{ratio:.2f}× as fast"
+    return f"{finely(1 / ratio - 1.0)} slower" if 1 / ratio < _DOUBLE else f"{1 / ratio:.2f}× as slow"
 
 
 def ab_headline(answer: AbAnswer) -> str:
@@ -145,7 +145,7 @@ def ab_section(answer: AbAnswer | None, gates: Sequence[GateResult] = ()) -> lis
         decimals = decimals_for((one.a_p50_s, one.b_p50_s))
         name = f"{one.name} (virtual)" if one.virtual else one.name
         figures = (ms(one.a_p50_s, decimals), ms(one.b_p50_s, decimals))
-        rows.append((name, one.pair, *figures, pair_words(one, answer.delta), str(one.n or NOTHING)))
-    table = [Table(HEADS, rows, numbers=(2, 3, 5))] if rows else []
+        rows.append((name, one.pair, pair_words(one, answer.delta), *figures, str(one.n or NOTHING)))
+    table = [Table(HEADS, rows, numbers=(3, 4, 5))] if rows else []
     sides, judged = map(Words, map(side_words, answer.sides)), map(Words, gate_lines(gates))
     return [*sides, *table, *judged, Words(method_words(answer))]

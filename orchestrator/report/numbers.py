@@ -36,6 +36,11 @@ def percent(fraction: float) -> str:
     return f"{value:.1f} %" if value >= 0.095 else f"{value:.2f} %"
 
 
+def finely(fraction: float) -> str:
+    """A fraction as a percentage with a decimal also above 10 %, for the ends of an interval: `22.4 %`."""
+    return percent(fraction) if fraction < 0.0995 else f"{fraction * 100:.1f} %"
+
+
 def span(seconds: float | None) -> str:
     """A duration in words: `11 min 20 s`, `2 h 5 min`, `3.2 s`."""
     if seconds is None:

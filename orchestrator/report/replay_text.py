@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchestrator.report.blocks import Block, Words
 from orchestrator.report.lines import Line, paragraph
-from orchestrator.report.numbers import decimals_for, ms, percent, plural
+from orchestrator.report.numbers import decimals_for, finely, ms, percent, plural
 from orchestrator.report.replay import Agreement, Replay, ReplayAnswer
 from orchestrator.report.sentence import VIRTUAL
 from orchestrator.report.trust import FLAT
@@ -46,8 +46,8 @@ def _figures(one: ReplayAnswer) -> str:
 
 def _side(ratio: float) -> str:
     if ratio >= 1.0:
-        return f"{percent(ratio - 1.0)} faster" if ratio < _DOUBLE else f"{ratio:.2f}× as fast"
-    return f"{percent(1 / ratio - 1.0)} slower" if 1 / ratio < _DOUBLE else f"{1 / ratio:.2f}× as slow"
+        return f"{finely(ratio - 1.0)} faster" if ratio < _DOUBLE else f"{ratio:.2f}× as fast"
+    return f"{finely(1 / ratio - 1.0)} slower" if 1 / ratio < _DOUBLE else f"{1 / ratio:.2f}× as slow"
 
 
 def beside_words(one: ReplayAnswer) -> list[str]:

@@ -122,13 +122,15 @@ COLUMNS = ("p50 ms", "±95 %", "p90", "vs default", "session ms", "n")
 def render_html(summary: RunSummary, frames: DetailFrames) -> str:
     """The report as one file; its title is the sentence."""
     found = details(summary, frames)
+    base = "default" if summary.ab is None else "A"
     return _template().render(
         title=shown(summary.headline),
         run=summary.head,
         run_words=run_words(summary),
         counts=[*counts_words(summary), *hands_words(summary)],
         models=[_model(summary, model, at, found) for at, model in enumerate(summary.models)],
-        columns=COLUMNS,
+        columns=[head.replace("default", base) for head in COLUMNS],
+        base=base,
         ab=ab_section(summary.ab, summary.gates),
         replay=replay_section(summary.replay),
         legend=LEGEND,

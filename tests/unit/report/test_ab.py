@@ -128,7 +128,7 @@ def test_two_models_are_told_above_and_neither_section_contradicts() -> None:
         f"{name}: A and B are two models, see A beside B." for name in ("old", "new")
     ]
     text = render_terminal(summary)
-    assert "mnist on B3 Pixel 8: B is 20 % faster" in " ".join(text.split())
+    assert "mnist on B3 Pixel 8: B is 20.1 % faster" in " ".join(text.split())
     assert "no answer" not in text
 
 

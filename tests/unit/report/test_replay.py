@@ -73,7 +73,7 @@ def test_what_became_slower_differs() -> None:
     assert answer.ratio == pytest.approx(1 / 1.1, rel=0.02)
     text = " ".join(render_terminal(summary).split())
     assert "B3 Pixel 8 differs: " in text
-    assert "its canary is 10 % slower than then: the phone itself is not as it was" in text
+    assert "its canary is 10.0 % slower than then: the phone itself is not as it was" in text
 
 
 def test_a_difference_below_what_the_phone_could_tell_is_none() -> None:
