@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from orchestrator.measure.interval import MIN_ROUNDS
 from orchestrator.measure.sequential import Decision, Finding, Looks, pair_logs
+from orchestrator.outcome import SkipReason
 from orchestrator.plan.case import Side
 from orchestrator.report import source
 from orchestrator.report.source import Cell, Row, number, rounds_of, text, whole
@@ -30,7 +31,8 @@ class AbSide:
 class PairAnswer:
     """B beside A on one phone. `ratio` is how many times as fast B is, `low` and `high` its interval's ends (None with
     too few pairs), `level` that interval's own confidence; `n` of `common` pairs of rounds made it, of `rounds` that
-    were planned. `going_on`: rounds are still open. `reason`: why there is no answer, or what became of the others.
+    were planned. `going_on`: more may come, also by `orch resume`. `reason`: why there is no
+    answer.
     """
 
     pair: str
@@ -113,7 +115,7 @@ def _sides(run: Row, cells: Sequence[Cell]) -> list[AbSide]:
 
 def _pair(a: Cell, b: Cell, looks: Looks, phone: Row, why_unranked: Mapping[tuple[str, str], str]) -> PairAnswer:
     a_s, b_s = rounds_of(a), rounds_of(b)
-    going_on = any(text(row, "state") == "planned" for row in (*a.trials, *b.trials))
+    going_on = any(map(_may_come, (*a.trials, *b.trials)))
     logs = pair_logs(a_s, b_s)
     told = looks.decide(logs, over=not going_on)
     wrong = [
@@ -144,6 +146,13 @@ def _pair(a: Cell, b: Cell, looks: Looks, phone: Row, why_unranked: Mapping[tupl
         going_on=going_on and not told.resolved,
         reason="; ".join(wrong) or _too_few(told, len(logs), a, b),
     )
+
+
+def _may_come(trial: Row) -> bool:
+    """Whether a trial is still to be measured: open, or left by a Ctrl-C, after which somebody may go on by what he
+    sees; budget and deadline were set before anything was seen."""
+    state = text(trial, "state")
+    return state == "planned" or (state == "skipped" and text(trial, "reason") == SkipReason.INTERRUPTED)
 
 
 def _too_few(told: Decision, common: int, a: Cell, b: Cell) -> str:

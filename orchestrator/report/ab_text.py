@@ -10,7 +10,7 @@ from orchestrator.measure.sequential import Finding
 from orchestrator.report.ab import AbAnswer, AbSide, PairAnswer
 from orchestrator.report.blocks import Block, Table, Words
 from orchestrator.report.comparison.nouns import GateResult
-from orchestrator.report.lines import Line, line, paragraph
+from orchestrator.report.lines import Line, joined, line, paragraph
 from orchestrator.report.numbers import NOTHING, decimals_for, finely, ms, percent, plural
 from orchestrator.report.sentence import VIRTUAL
 
@@ -62,7 +62,8 @@ def ab_headline(answer: AbAnswer) -> str:
     if len(answer.pairs) == 1:
         (one,) = answer.pairs
         where = f"{VIRTUAL.strip()}, {one.name}" if one.virtual else f"on {one.name}"
-        return f"{one.pair} {where}: {pair_words(one, answer.delta)}, {plural(one.n, 'pair')}."
+        pairs = f", {plural(one.n, 'pair')}" if one.n else ""
+        return f"{one.pair} {where}: {pair_words(one, answer.delta)}{pairs}."
     clauses = []
     for prefix, group in (("", [one for one in answer.pairs if not one.virtual]),
                           (VIRTUAL, [one for one in answer.pairs if one.virtual])):  # fmt: skip
@@ -88,7 +89,7 @@ def _tally(group: Sequence[PairAnswer], delta: float) -> str:
 def side_words(side: AbSide) -> str:
     """`A = binary=./old · ORT 1.21.0`."""
     version = f"ORT {side.ort_version}" if side.ort_version else "ORT version not told by the binary"
-    return f"{side.side} = {side.words or 'nothing named'} · {version}"
+    return joined([f"{side.side} = {side.words or 'nothing named'}", version if side.binary_digest else ""])
 
 
 def method_words(answer: AbAnswer) -> str:
@@ -118,7 +119,7 @@ def _line(one: PairAnswer, delta: float, several: bool) -> str:
     decimals = decimals_for((one.a_p50_s, one.b_p50_s))
     figures = f"A {ms(one.a_p50_s, decimals)} ms, B {ms(one.b_p50_s, decimals)} ms"
     name = f"{one.name} · {one.pair}" if several else one.name
-    return f"{name}: {pair_words(one, delta)}; {figures}; {_pairs(one)}"
+    return f"{name}: {pair_words(one, delta)}" + (f"; {figures}; {_pairs(one)}" if one.n else "")
 
 
 def _pairs(one: PairAnswer) -> str:

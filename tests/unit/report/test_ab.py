@@ -122,6 +122,15 @@ def test_a_run_that_goes_on_says_so() -> None:
     assert "not decided yet: B is between" in summary.headline
 
 
+@pytest.mark.parametrize(("left", "n", "words"), [("interrupted", 6, "not decided yet"), ("budget", 8, "undecided")])
+def test_what_was_left_decides_what_is_spent(left: str, n: int, words: str) -> None:
+    """After a Ctrl-C somebody may go on by what he sees; a budget was set before anything was seen."""
+    summary = one_pair(1.0, noise=0.05, n=8, left=left)
+    assert summary.ab is not None
+    assert summary.ab.pairs[0].n == n
+    assert words in summary.headline
+
+
 def test_two_models_are_told_above_and_neither_section_contradicts() -> None:
     summary = one_pair(1.2, models=("old", "new"))
     assert [model.sentence for model in summary.models] == [
