@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from android_runner.trace import TraceTable
@@ -11,8 +11,9 @@ from orchestrator.errors import Problem, UsageError
 from orchestrator.home import Home
 from orchestrator.measure.contrast import Word
 from orchestrator.report.comparison.compare import AskedComparison, Met, compare
+from orchestrator.report.comparison.meeting import Pair
 from orchestrator.report.comparison.nouns import Comparison, OperatorChange
-from orchestrator.report.comparison.sides import Side, side_of
+from orchestrator.report.comparison.sides import Side, SideCase, side_of
 from orchestrator.report.comparison.work import Traced, operator_changes
 from orchestrator.report.show import Target, parse_target
 from orchestrator.report.source import text
@@ -20,6 +21,7 @@ from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frames import RunFrames
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunState
+from orchestrator.variants.align import Step, align
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +68,31 @@ def _require_finished(ledger: Ledger, home: Home, run_id: str) -> None:
     raise UsageError(Problem(run_id, what, f"{mend}, or --unfinished compares what is there"))
 
 
-def _with_operators(met: Met, read: list[_Read]) -> Comparison:
+def _with_operators(met: Met, read: Sequence[_Read]) -> Comparison:
     """The comparison with the operators of its traced cases; a trace that can't be read costs only them."""
     comparison = met.comparison
-    tables = [_traces(one.frames) for one in read]
-    unread = dict.fromkeys(words for one in read for words in one.frames.unread)
+    base, new = (_traces(one.frames) for one in read)
     changes: list[OperatorChange] = []
     for pair, case in zip(met.pairs, comparison.cases, strict=True):
-        found = [
-            table.get((side.cell.phone, side.cell.case))
-            for table, side in zip(tables, (pair.base, pair.new), strict=True)
-        ]
-        if found[0] is not None and found[1] is not None and case.verdict is not Word.SAME:
-            changes += operator_changes(Traced(case.label, case.models, case.name, found[0], found[1]))
+        old, now = base.get(_place(pair.base)), new.get(_place(pair.new))
+        if old is not None and now is not None and case.verdict is not Word.SAME:
+            steps = _steps(pair, read)
+            changes += operator_changes(Traced(case.label, case.models, case.name, old, now, steps))
+    unread = dict.fromkeys(words for one in read for words in one.frames.unread)
     return replace(comparison, operators=tuple(changes), notes=(*comparison.notes, *unread))
+
+
+def _place(case: SideCase) -> tuple[str, str]:
+    return case.cell.phone, case.cell.case
+
+
+def _steps(pair: Pair, read: Sequence[_Read]) -> tuple[Step, ...]:
+    """What became of each node of BASE's variant in NEW's, where both runs kept their graphs."""
+    before, after = (
+        one.frames.claim_graphs.get(case.cell.first("variant"))
+        for one, case in zip(read, (pair.base, pair.new), strict=True)
+    )
+    return () if before is None or after is None else align(before, after)
 
 
 def _traces(frames: RunFrames) -> Mapping[tuple[str, str], TraceTable]:

@@ -170,15 +170,15 @@ class RunFrames:
     @cached_property
     def predictions(self) -> pd.DataFrame:
         """One row a phone, variant and set of NNAPI flags: what NNAPI should take, by the rules of today."""
-        return frame_of("predictions", predicted_cells(self._contents, self._claim_graphs))
+        return frame_of("predictions", predicted_cells(self._contents, self.claim_graphs))
 
     @cached_property
     def nodes(self) -> pd.DataFrame:
         """One row a node of each variant, for each API level and set of NNAPI flags: where it should run, and why."""
-        return frame_of("nodes", node_cells(self._contents, self._claim_graphs))
+        return frame_of("nodes", node_cells(self._contents, self.claim_graphs))
 
     @cached_property
-    def _claim_graphs(self) -> dict[str, Graph]:
+    def claim_graphs(self) -> dict[str, Graph]:
         """The graphs that the run kept, by variant id; twins share one. One that can't be read costs its prediction."""
         found: dict[str, Graph] = {}
         for variant in self._contents.variants:
@@ -240,7 +240,7 @@ class RunFrames:
         return [{**self._head(attempt, CHECKS), **one} for one in cells]
 
     def _pieces(self, case: Case, phone: str) -> list[tuple[str, ...]]:
-        graph = self._claim_graphs.get(case.variant_id)
+        graph = self.claim_graphs.get(case.variant_id)
         level = next((one.facts.api_level for one in self._contents.phones if one.phone == phone), None)
         return [] if graph is None or level is None else predicted_pieces(case, graph, level)
 

@@ -2,8 +2,9 @@
 
 A fused node keeps the name of the node that it grew from (`conv1` stays `conv1`, or becomes
 `conv1/ConvActivationFusion/`, `fused conv1`, `conv1_nchwc`), so nodes meet by name without what optimizers add to it.
-A partition of NNAPI's meets that of the same number.
-What was fused into another node has no partner: it stands alone, and its time with it.
+A partition of NNAPI's meets that of the same number. Where the graphs of both variants are known
+(`orchestrator.variants.align`), what was fused into another node meets that one, too: `Conv + Relu` the `FusedConv`.
+Else it has no partner: it stands alone, and its time with it.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from android_runner.nnapi.graph import Node
 from android_runner.trace import NodeTime, TraceTable
 from orchestrator.report.comparison.nouns import OperatorChange
+from orchestrator.variants.align import Step
 
 _ADDED = re.compile(r"(_token_\d+|/\w*Fusion\w*/?|_nchwc|_nhwc|_Nhwc\w*|_transformed)$")
 _BEFORE = re.compile(r"^(fused )+")
@@ -31,6 +34,8 @@ class Traced:
     row: str
     base: TraceTable
     new: TraceTable
+    steps: Sequence[Step] = ()
+    """What became of which node of BASE's graph in NEW's; empty where a graph is not known."""
 
 
 def stem(name: str) -> str:
@@ -45,7 +50,8 @@ def operator_changes(traced: Traced) -> list[OperatorChange]:
     """Time by what the nodes are on both sides, most first; nothing where a trace has no whole run."""
     if not traced.base.runs_us or not traced.new.runs_us:
         return []
-    olds, news = (_by_stem(table.nodes) for table in (traced.base, traced.new))
+    olds = _by_work(traced.base.nodes, [step.before for step in traced.steps])
+    news = _by_work(traced.new.nodes, [step.after for step in traced.steps])
     groups: dict[tuple[str, str], tuple[Counter[str], Counter[str], list[float]]] = {}
     for name in dict.fromkeys([*olds, *news]):
         old, new = olds.get(name, []), news.get(name, [])
@@ -72,11 +78,13 @@ def operator_changes(traced: Traced) -> list[OperatorChange]:
     return sorted(rows, key=lambda row: -max(row.base_s, row.new_s))
 
 
-def _by_stem(nodes: Sequence[NodeTime]) -> dict[str, list[NodeTime]]:
-    """Nodes by what their names have in common; those of one operator without a name of their own by that operator."""
+def _by_work(nodes: Sequence[NodeTime], steps: Sequence[Sequence[Node]]) -> dict[str, list[NodeTime]]:
+    """Nodes by the step that they are of; else by what their names have in common; those without a name by operator."""
+    places = {stem(node.name): f" {at}" for at, step in enumerate(steps) for node in step if node.name}
     found: dict[str, list[NodeTime]] = {}
     for node in nodes:
-        found.setdefault(stem(node.node) or f" {node.op_name}", []).append(node)
+        name = stem(node.node)
+        found.setdefault(places.get(name, name) or f" {node.op_name}", []).append(node)
     return found
 
 

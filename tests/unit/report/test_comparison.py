@@ -13,6 +13,7 @@ import pytest
 from report_frames import Made
 from rich.cells import cell_len
 
+from android_runner.nnapi.graph import Node
 from android_runner.trace import NodeTime, TraceTable
 from orchestrator.errors import UsageError
 from orchestrator.measure.contrast import Word
@@ -25,6 +26,7 @@ from orchestrator.report.comparison.sides import side_of
 from orchestrator.report.comparison.text import render_comparison
 from orchestrator.report.comparison.work import Traced, operator_changes
 from orchestrator.report.show import Target
+from orchestrator.variants.align import Change, Step
 
 PHONE = "R58N30ABCDE"
 
@@ -392,6 +394,18 @@ def test_operators_meet_by_their_nodes_through_fusions():
     assert math.isclose(rows[0].base_s, 30e-6)
     assert math.isclose(rows[0].new_s, 20e-6)
     assert operator_changes(Traced("B3", "net", "cpu all", before, table(runs=0))) == []
+
+
+def test_what_was_fused_meets_the_node_it_is_in_where_the_graphs_are_known():
+    conv, relu = Node("c1", "Conv", "", 1, ("x",), ("c",)), Node("r1", "Relu", "", 1, ("c",), ("r",))
+    fused = Node("c1", "FusedConv", "com.microsoft", 1, ("x",), ("r",))
+    steps = (Step(Change.FUSED, (conv, relu), (fused,)),)
+    before = table(node("c1", "Conv", 40), node("r1", "Relu", 8), node("s", "Softmax", 4))
+    after = table(node("c1_token_1", "FusedConv", 44), node("s", "Softmax", 4))
+    rows = operator_changes(Traced("B3", "net", "cpu all", before, after, steps))
+    assert [(row.base, row.new) for row in rows] == [("Conv + Relu", "FusedConv"), ("Softmax", "Softmax")]
+    assert math.isclose(rows[0].base_s, 24e-6)
+    assert math.isclose(rows[0].new_s, 22e-6)
 
 
 def test_partitions_meet_by_their_numbers():
