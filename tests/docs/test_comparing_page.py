@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -45,6 +46,20 @@ def test_an_example_says_what_is_quoted(examples: Examples, command: str) -> Non
     ended = examples(*shlex.split(command))
     assert ended.code == CODES[command], ended
     assert without_figures(examples.said(ended)) == without_figures(QUOTED[command])
+
+
+@pytest.mark.timeout(300)
+def test_gates_for_a_ci_system(examples: Examples, tmp_path: Path) -> None:
+    path = tmp_path / "gates.xml"
+    words = "compare", "0412-base-7k2f", "0420-os-b5rd", "--fail-if", "p50:5%", "--fail-if", "size:1%"
+    ended = examples(*words, "--junit", path, "--format", "md")
+    assert ended.code == 1, ended
+    assert "| failed | p50:5% |" in ended.out
+    suites = ElementTree.parse(path).getroot()
+    assert (suites.get("tests"), suites.get("failures"), suites.get("skipped")) == ("6", "3", "0")
+    assert list(tmp_path.iterdir()) == [path]
+    lenient = examples("compare", "0412-base-7k2f", "0420-os-b5rd", "--fail-if", "p50:50%", "--strict")
+    assert lenient.code == 0, lenient
 
 
 def test_the_page_knows_the_words() -> None:
