@@ -26,6 +26,8 @@ pytestmark = [
 ]
 
 EVIL = "<script>alert(1)</script>"
+A4_PX = 718
+"""The width of A4 at 96 dpi between margins of 1 cm."""
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text()
 
 
@@ -169,6 +171,7 @@ def test_filters_and_sorting(seen: Seen) -> None:
 
 
 def test_it_prints_without_controls(seen: Seen) -> None:
+    before = seen.page.viewport_size
     folded = seen.page.locator("main details:not([open])")
     seen.page.emulate_media(media="print")
     try:
@@ -176,6 +179,10 @@ def test_it_prints_without_controls(seen: Seen) -> None:
         assert seen.page.locator("table.answers").first.is_visible()
         folded.first.wait_for(state="detached")
         assert seen.page.locator("table.settings").last.is_visible()
+        seen.page.set_viewport_size({"width": A4_PX, "height": 900})
+        wide, window = seen.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+        assert wide <= window
     finally:
         seen.page.emulate_media(media="screen")
+        seen.page.set_viewport_size(before)
     folded.first.wait_for(state="attached")
