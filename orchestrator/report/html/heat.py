@@ -36,7 +36,7 @@ LEGEND = "* winner   = tie   // not ranked (see why)   x not measured   · no tr
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatCell:
     """One setting on one phone: how many times as fast as the baseline ("1.90"), its bar as a part of the longest on
-    its phone (0 to 1), what it is, and why where it has no figure."""
+    its phone (0 to 1), what it is, and why where it has no figure. `case` is empty where there was no trial."""
 
     case: str
     words: str
@@ -52,12 +52,12 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatRow:
-    """One phone: a cell for each setting of the map, None where there was no trial."""
+    """One phone: a cell for each setting of the map."""
 
     phone: str
     label: str
     virtual: bool
-    cells: tuple[HeatCell | None, ...]
+    cells: tuple[HeatCell, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +76,21 @@ def heat_map(model: ModelSummary) -> HeatMap:
             ratios.setdefault(row.row, []).extend([found] if (found := _ratio(row, phone)) is not None else [])
     base = {phone.baseline for phone in model.phones}
     names = sorted(ratios, key=lambda name: (name not in base, -max(ratios[name], default=0.0), name))
-    return HeatMap(settings=tuple(names), rows=tuple(_row(phone, names) for phone in model.phones))
+    dropped = {(label, one.row): one.reason for one in model.dropped for label in one.phones}
+    return HeatMap(settings=tuple(names), rows=tuple(_row(phone, names, dropped) for phone in model.phones))
 
 
-def _row(phone: PhoneAnswer, names: Sequence[str]) -> HeatRow:
+def _row(phone: PhoneAnswer, names: Sequence[str], dropped: Mapping[tuple[str, str], str]) -> HeatRow:
     rows = {row.row: row for row in phone.rows}
     longest = max((found for row in phone.rows if (found := _ratio(row, phone)) is not None), default=1.0)
-    cells = tuple(_cell(rows[name], phone, longest) if name in rows else None for name in names)
-    return HeatRow(phone=phone.phone, label=phone.label or phone.phone, virtual=phone.virtual, cells=cells)
+    label = phone.label or phone.phone
+    cells = tuple(
+        _cell(rows[name], phone, longest)
+        if name in rows
+        else HeatCell(case="", words="", bar=0.0, mark=Mark.NOTHING, why=dropped.get((label, name), ""))
+        for name in names
+    )
+    return HeatRow(phone=phone.phone, label=label, virtual=phone.virtual, cells=cells)
 
 
 def _cell(row: SettingRow, phone: PhoneAnswer, longest: float) -> HeatCell:

@@ -121,6 +121,19 @@ def test_the_map_has_the_baseline_first_and_marks_without_colour():
     assert [round(cell.bar, 2) for cell in heat.rows[0].cells] == [0.5, 1.0, 0.67]
 
 
+def test_what_was_no_trial_on_a_phone_says_why_in_its_place():
+    rows = made(default=(4.0, 4.0), cpu_all=(3.0, 3.0))
+    rows.case("s3", "net", "nnapi basic", 2.0)
+    rows.drop("s4", "net", "nnapi basic", "API level 26: NNAPI came with 27")
+    frames = rows.frames()
+    heat = heat_map(summarize(frames).models[0])
+    there, gone = (row.cells[heat.settings.index("nnapi basic")] for row in heat.rows)
+    assert (there.mark, there.case != "") == (Mark.WINNER, True)
+    assert (gone.mark, gone.case, gone.words) == (Mark.NOTHING, "", "")
+    assert gone.why == "API level 26: NNAPI came with 27"
+    assert f'<td class="nothing" title="{gone.why}">·</td>' in render_html(summarize(frames), frames)
+
+
 def test_one_setting_for_all_is_the_one_that_loses_least():
     frames = made(default=(4.0, 4.0), nnapi_basic=(2.0, 8.0), cpu_all=(3.0, 3.0)).frames()
     phones = summarize(frames).models[0].phones
