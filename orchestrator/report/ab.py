@@ -78,7 +78,7 @@ def ab_answer(
     """What a run's cells say of A and B; None where nothing of the kind was asked. `why_unranked`: by (phone, case) why
     its figures count for nothing."""
     delta, rounds = number(run, "delta"), whole(run, "rounds")
-    if not delta or not rounds:
+    if delta is None or not 0.0 < delta < 1.0 or not rounds or rounds < 1:
         return None
     looks = Looks(delta, max(rounds, MIN_ROUNDS))
     found: dict[tuple[str, str], dict[str, Cell]] = {}
@@ -144,7 +144,7 @@ def _pair(a: Cell, b: Cell, looks: Looks, phone: Row, why_unranked: Mapping[tupl
         a_p50_s=statistics.median(a_s.values()) if a_s else None,
         b_p50_s=statistics.median(b_s.values()) if b_s else None,
         going_on=going_on and not told.resolved,
-        reason="; ".join(wrong) or _too_few(told, len(logs), a, b),
+        reason="; ".join(wrong) or _too_few(told, logs, looks if going_on else None, (a, b)),
     )
 
 
@@ -155,15 +155,18 @@ def _may_come(trial: Row) -> bool:
     return state == "planned" or (state == "skipped" and text(trial, "reason") == SkipReason.INTERRUPTED)
 
 
-def _too_few(told: Decision, common: int, a: Cell, b: Cell) -> str:
+def _too_few(told: Decision, logs: Sequence[float], going_on: Looks | None, both: tuple[Cell, Cell]) -> str:
+    """Why there is no interval; "" where there is one."""
     if told.interval is not None:
         return ""
+    if going_on is not None:
+        return f"{len(logs)} pairs so far, looked at first after {going_on.at[0]}"
     lost = [
         f"{side}: {words}"
-        for side, cell in zip(Side, (a, b), strict=True)
+        for side, cell in zip(Side, both, strict=True)
         if (words := next((text(row, "message") for row in cell.trials if text(row, "state") == "failed"), ""))
     ]
-    return "; ".join([f"{common} of {MIN_ROUNDS} pairs that are needed", *lost])
+    return "; ".join([f"{len(logs)} of {MIN_ROUNDS} pairs that are needed", *lost])
 
 
 def _exp(value: float) -> float:

@@ -22,7 +22,7 @@ HEADS = ("phone", "model", "B beside A", "A ms", "B ms", "pairs")
 def pair_words(one: PairAnswer, delta: float) -> str:
     """`B is 3.1 % faster (2.2 … 4.0 %)`, `same within ± 2.0 %`, `undecided: …`, `no answer: …`."""
     if one.ratio is None or one.low is None or one.high is None:
-        return f"no answer: {one.reason}"
+        return f"{'not decided yet' if one.going_on else 'no answer'}: {one.reason}"
     if one.reason:
         return f"no answer: {one.reason}; by its figures B is {_between(one.low, one.high)}"
     match one.finding:
@@ -119,12 +119,12 @@ def _line(one: PairAnswer, delta: float, several: bool) -> str:
     decimals = decimals_for((one.a_p50_s, one.b_p50_s))
     figures = f"A {ms(one.a_p50_s, decimals)} ms, B {ms(one.b_p50_s, decimals)} ms"
     name = f"{one.name} · {one.pair}" if several else one.name
-    return f"{name}: {pair_words(one, delta)}" + (f"; {figures}; {_pairs(one)}" if one.n else "")
+    return f"{name}: {pair_words(one, delta)}" + (f"; {figures}; {_pairs(one)}" if one.common else "")
 
 
 def _pairs(one: PairAnswer) -> str:
     spare = f", {plural(one.rounds - one.common, 'round')} spared" if _spared(one) else ""
-    return f"{plural(one.n, 'pair')}{spare}"
+    return f"{plural(one.n or one.common, 'pair')}{spare}"
 
 
 def _spared(one: PairAnswer) -> bool:

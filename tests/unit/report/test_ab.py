@@ -131,6 +131,11 @@ def test_what_was_left_decides_what_is_spent(left: str, n: int, words: str) -> N
     assert words in summary.headline
 
 
+def test_before_the_first_look_nothing_is_said() -> None:
+    summary = one_pair(1.5, n=4, left="interrupted")
+    assert summary.headline == ("mnist on B3 Pixel 8: not decided yet: 4 pairs so far, looked at first after 6.")
+
+
 def test_two_models_are_told_above_and_neither_section_contradicts() -> None:
     summary = one_pair(1.2, models=("old", "new"))
     assert [model.sentence for model in summary.models] == [
@@ -213,6 +218,17 @@ def test_gates_of_another_orch_cost_only_themselves() -> None:
     made.sides("R58N", "mnist", 1.1)
     made.run = {"fail_if": ("energy:5%",)}
     assert made.told().gates == ()
+
+
+@pytest.mark.parametrize("run", [{"delta": -5.0}, {"delta": math.inf}, {"delta": 1.0}, {"rounds": -3}, {"sides": 7}])
+def test_a_ledger_in_pieces_is_no_bug(run: dict) -> None:
+    made = Pair()
+    made.phone("R58N", "B3", "Pixel 8")
+    made.sides("R58N", "mnist", 1.1)
+    made.run = run
+    summary = made.told()
+    assert summary.ab is None or [side.words for side in summary.ab.sides] == ["", ""]
+    assert render_terminal(summary)
 
 
 def test_an_ordinary_run_has_none() -> None:
