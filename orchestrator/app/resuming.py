@@ -159,7 +159,9 @@ def phones_of(records: Sequence[PhoneRecord], site: Site) -> list[Phone]:
         phones += real_phones(site.adb_port)
     ours = [one for one in as_known(phones, read_registry(site.home)) if one.identity in wanted]
     usable = [phone for phone in ours if phone.usable]
-    left_out = unusable_lines(ours)
+    there = {one.identity for one in ours}
+    gone = [record.label or record.phone for record in records if record.phone not in there]
+    left_out = [*unusable_lines(ours), *(f"  {name}  not there: look after its cable and its hub" for name in gone)]
     if not usable:
         words = f"none of the run's phones can be used: {', '.join(sorted(wanted))}"
         raise NoUsableDevice("\n".join([words, *left_out]))
