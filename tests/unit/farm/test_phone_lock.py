@@ -55,6 +55,7 @@ def test_who_gives_a_turn_and_waits_again_comes_after_the_other(tmp_path: Path) 
     """Two runs hand a phone to and fro: neither ever has it while the other has."""
     inside: list[str] = []
     order: list[str] = []
+    over: list[str] = []
 
     def run(name: str) -> None:
         lock = PhoneLock("A", tmp_path)
@@ -64,11 +65,11 @@ def test_who_gives_a_turn_and_waits_again_comes_after_the_other(tmp_path: Path) 
             assert len(inside) == 1
             order.append(name)
             inside.remove(name)
-            while len(order) < 10 and lock.waiting() is None and threading.active_count() > before + 1:
+            while len(order) < 10 and lock.waiting() is None and not over:
                 pass  # a stretch lasts until somebody waits
             lock.release()
+        over.append(name)
 
-    before = threading.active_count()
     runs = [threading.Thread(target=run, args=(name,)) for name in ("one", "two")]
     for each in runs:
         each.start()
