@@ -73,7 +73,7 @@ def _model(summary: RunSummary, model: ModelSummary) -> list[str]:
     if virtual:
         lines += [f"**{VIRTUAL_NOTE}**", "", *([] if answered else _answers(virtual))]
     for phone in model.phones:
-        lines += _phone(phone, model.model)
+        lines += _phone(phone, model.model, "vs default" if summary.ab is None else "vs A")
     for title, parts in (("Variants", variants_section(model)), ("Dropped beforehand", dropped_section(model))):
         lines += [f"### {title}", "", *blocks(parts)] if parts else []
     return lines
@@ -93,7 +93,7 @@ def _answers(phones: Sequence[PhoneAnswer]) -> list[str]:
     return table(("phone", "best setting", "p50 ms", "vs default", "how sure", "n"), rows, numbers=(2, 3, 5))
 
 
-def _phone(phone: PhoneAnswer, model: str) -> list[str]:
+def _phone(phone: PhoneAnswer, model: str, versus: str) -> list[str]:
     kind = "virtual: " if phone.virtual else ""
     api = f", API {phone.api_level}" if phone.api_level is not None else ""
     lines = [f"### {escaped(f'{kind}{phone.name} ({phone.serial}{api})')}", ""]
@@ -115,7 +115,7 @@ def _phone(phone: PhoneAnswer, model: str) -> list[str]:
         "±95%",
         "resolves",
         "p90",
-        "vs default",
+        versus,
         "session ms",
         "n",
         "iterations",
