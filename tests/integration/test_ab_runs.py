@@ -42,7 +42,7 @@ def test_two_binaries_are_measured_in_one_run_until_they_differ(orch: Orch, mnis
     ended = orch("ab", mnist, "--a", f"binary={new}", "--b", f"binary={old}", *PHONE, *FAST, "--fail-if", "p50:5%")
     assert ended.code == 1, ended
     assert "B is 2.00× as slow" in " ".join(ended.out.split())
-    assert "gate p50:5% failed: virtual-pixel-8-1 · mnist: p50 +100 %" in ended.out
+    assert "gate p50:5% failed: virtual-pixel-8-1 · mnist: p50 +100.0 % (" in " ".join(ended.out.split())
     assert ended.err.endswith("exit 1: 1 gate failed\n")
     assert orch.counts() == {"planned": 60, "measured": 12, "failed": 0, "skipped": 48}
     told = answer(orch)
