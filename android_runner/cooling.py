@@ -29,10 +29,10 @@ def cooling_c_per_s(waits: Iterable[Cooling]) -> float | None:
 
 
 def cooling_words(now_c: float | None, limit_c: float | None, c_per_s: float | None) -> str:
-    """`cooling, ~4 min` for a phone above the limit of its trials, `cooling to 37 °C` where its pace is not known;
-    empty for one that is cool enough, or does not tell."""
+    """`cooling, ~4 min` for a phone above the limit of its trials, `cooling` where its pace is not known; empty for one
+    that is cool enough, or does not tell."""
     if now_c is None or limit_c is None or now_c <= limit_c:
         return ""
     if c_per_s is None:
-        return f"cooling to {limit_c:g} °C"
+        return "cooling"
     return f"cooling, ~{max(1, math.ceil((now_c - limit_c) / c_per_s / 60.0))} min"
