@@ -11,7 +11,7 @@ from orchestrator.app.binary import Tools, kept_tool
 from orchestrator.app.claims import claim, share
 from orchestrator.app.custom_ops import still_there
 from orchestrator.app.kept import Kept, kept_from_text
-from orchestrator.app.phones import Phone, as_known, real_phones, restart_virtual, unusable_lines
+from orchestrator.app.phones import ABSENT, Phone, as_known, real_phones, restart_virtual, unusable_lines
 from orchestrator.app.registry import read_registry
 from orchestrator.app.scratch import scratch_in
 from orchestrator.app.site import Site, farm_for, kits_for, open_ids, script_unit
@@ -160,14 +160,19 @@ def phones_of(records: Sequence[PhoneRecord], site: Site) -> list[Phone]:
     ours = [one for one in as_known(phones, read_registry(site.home)) if one.identity in wanted]
     usable = [phone for phone in ours if phone.usable]
     there = {one.identity for one in ours}
-    gone = [record.label or record.phone for record in records if record.phone not in there]
-    left_out = [*unusable_lines(ours), *(f"  {name}  not there: look after its cable and its hub" for name in gone)]
+    gone = [record for record in records if record.phone not in there]
+    left_out = [*unusable_lines(ours), *map(_absent_line, gone)]
     if not usable:
         words = f"none of the run's phones can be used: {', '.join(sorted(wanted))}"
         raise NoUsableDevice("\n".join([words, *left_out]))
     for line in left_out:
         site.say(f"left out{line}")
     return usable
+
+
+def _absent_line(record: PhoneRecord) -> str:
+    mend = ABSENT if record.facts.virtual else "look after its cable and its hub"
+    return f"  {record.label or record.phone}  not there: {mend}"
 
 
 def kept_tools(contents: RunContents, kept: Kept, home: Home) -> Tools:

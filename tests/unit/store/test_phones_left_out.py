@@ -12,7 +12,7 @@ import sample_run as sample
 from android_runner.adb.discovery import SeenPhone
 from android_runner.adb.server import AdbServer
 from android_runner.device import Serial
-from orchestrator.app.phones import Phone
+from orchestrator.app.phones import ABSENT, Phone
 from orchestrator.app.resuming import phones_of, updated_phones
 from orchestrator.app.site import Site
 from orchestrator.errors import NoUsableDevice
@@ -42,9 +42,9 @@ def test_a_phone_that_is_away_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("orchestrator.app.resuming.real_phones", lambda _: attached)
     site = Said(tmp_path)
     assert [one.identity for one in phones_of(records, cast(Site, site))] == [records[0].phone]
-    assert site.lines == [f"left out  {records[1].label}  not there: look after its cable and its hub"]
+    assert site.lines == [f"left out  {records[1].label}  not there: {ABSENT}"]
     attached.clear()
-    with pytest.raises(NoUsableDevice, match=f"{records[0].label}  not there"):
+    with pytest.raises(NoUsableDevice, match=f"{records[0].label}  not there: look after its cable"):
         phones_of(records, cast(Site, site))
 
 
