@@ -145,7 +145,7 @@ class Rules:
 
 
 MIN_RERUNS = 3
-WAITING_AT_MOST = 0.03
+WAITING_AT_MOST = 0.015
 """The share of a phone's time that it should wait for its host, between two blocks."""
 BESIDE_S = 0.5
 """What a trial that is not timed takes: a few iterations."""

@@ -238,7 +238,7 @@ def test_a_phone_that_says_nothing_for_too_long_is_given_up_and_may_come_back() 
 
 
 def test_a_phone_whose_host_is_slow_to_come_gets_longer_blocks() -> None:
-    state = FarmState(planned(cases=2, rounds=200), Rules(iterations=1, block_s=10.0))
+    state = FarmState(planned(cases=2, rounds=400), Rules(iterations=1, block_s=10.0))
     (block,) = state.handle(PhoneUp("A"))
     at_s, sizes = 0.0, []
     for _ in range(6):
@@ -247,4 +247,4 @@ def test_a_phone_whose_host_is_slow_to_come_gets_longer_blocks() -> None:
         took_s = float(len(block.works))
         at_s += took_s + 3.0
         block = state.handle(replace(answered(block, lambda _work: MEASURED), took_s=took_s, at_s=at_s))[-1]
-    assert sizes == [2, 10, 100, 100, 100, 88]
+    assert sizes == [2, 10, 200, 200, 200, 188]
