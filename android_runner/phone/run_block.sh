@@ -401,12 +401,18 @@ guard() { # PID LIMIT ID: from now on the watchdog looks after this process
 }
 
 watch() { # in the background for the whole list; outlives the script until the running trial has ended
-  seen='' past=0 last=0
+  seen='' past=0 last=0 held='' held_from=''
   while sleep 1; do
+    if [ ! -d "$B" ]; then # somebody cleared it: nobody would ever look after what runs there
+      runs "$held" "$held_from" && end_by KILL "$held"
+      runs $$ "$mine" && kill -KILL $$
+      exit
+    fi
     alive=''
     runs $$ "$mine" && alive=1 && echo >>"$B/beat"
     pid='' from=''
     read -r pid from limit id since <"$B/current"
+    [ -z "$pid" ] || held=$pid held_from=$from
     if ! { [ -n "$pid" ] && runs "$pid" "$from"; }; then
       [ -n "$alive" ] && continue
       [ -z "$pid" ] || kill -KILL "-$pid" 2>/dev/null

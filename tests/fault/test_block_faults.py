@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from android_runner.block import BlockEnding, Ending
+from android_runner.block import ORCH_DIR, BlockEnding, Ending
 from tests.host_phone import SHELLS, HostPhone, block_of, task, until
 
 
@@ -60,6 +62,30 @@ def test_a_killed_script_is_started_again_and_goes_on(phone: HostPhone) -> None:
     ]
     assert phone.local(block.directory / "part/b/pid").exists(), "the torn folder is kept as evidence"
     until(lambda: not phone.processes(), what="no process left")
+
+
+def lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("dead", [False, True], ids=["", "after its script died"])
+def test_what_hangs_in_a_folder_that_somebody_clears_is_ended(phones: list[HostPhone], dead: bool) -> None:
+    """Nobody could find it any more: neither its numbers nor its place are written down anywhere."""
+    block = block_of(task("a", *SLEEPER), task("b", "true"))
+    scripts = [phone.start(block) for phone in phones]
+    hung = [trial_pid(phone, "a") for phone in phones]
+    time.sleep(1.5)  # its watchdog has seen it
+    for phone, script, pid in zip(phones, scripts, hung, strict=True):
+        os.kill(pid, signal.SIGSTOP)
+        if dead:
+            script.send_signal(signal.SIGKILL)
+        shutil.rmtree(phone.local(ORCH_DIR))
+    until(lambda: not any(map(lives, hung)), what="the end of what hangs")
+    for script in scripts:
+        script.wait(timeout=10)
 
 
 def test_an_orphaned_trial_is_found_by_its_folder(phone: HostPhone) -> None:
