@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
+from orchestrator.store.ledger import Ledger
 from tests.bad_input.conftest import Refused
 from tests.bad_input.test_bad_models import external_above, no_shape, ort_of_a_newer_runtime
 from tests.orch_cli import Orch, cpu_plan
@@ -282,6 +283,8 @@ def test_a_folder_for_what_goes_to_stdout(orch: Orch, refused: Refused, tmp_path
 
 
 def test_a_run_that_is_none(orch: Orch, refused: Refused) -> None:
+    refused(orch("report", "0101-nothing-zzzz"), str(orch.home), "no ledger is there")
+    Ledger.open(orch.home).close()
     refused(orch("report", "0101-nothing-zzzz"), "0101-nothing-zzzz")
 
 

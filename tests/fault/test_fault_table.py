@@ -26,12 +26,12 @@ from tests.fault.fault_table import HARMLESS, LOST_ONCE, REJECTED_ONCE, Cannot, 
 from tests.forked_orch import ROOT
 from tests.virtual_lab import VirtualLab
 
-BOUND_S = 150.0
+BOUND_S = 190.0
 """All deadlines of the hurried run, one after another on one phone, with room for a busy computer."""
 SHORT_S = 0.6
 LONGER_S = {FaultKind.POWER_OFF: 1.0, FaultKind.LOST_TOOLS: 60.0, FaultKind.HOT: 10.0, FaultKind.BATTERY_LOW: 10.0}
 """Kinds that show only if they are still there with the next question, or at the trial's end."""
-TRIAL_S = 7.0
+TRIAL_S = 10.0
 LEAD = Fault(kind=FaultKind.DROP, step=Step.LAUNCH)
 """Makes the lane ask for the phone again: connect, probe and stage come once more, in the run."""
 CLEARED = Fault(kind=FaultKind.FOLDER_LOST, step=Step.STAGE, follows=True)
