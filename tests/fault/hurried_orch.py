@@ -15,8 +15,8 @@ from orchestrator.farm import kit, lane
 from orchestrator.farm.returning import Ladder
 
 SHORTER_S = (
-    (lane, "START_DEADLINE_S", 4.0),
-    (staging, "ANSWER_S", 6.0),
+    (lane, "START_DEADLINE_S", 8.0),
+    (staging, "ANSWER_S", 8.0),
     (phones, "PROBE_DEADLINE_S", 5.0),
     (asking, "BACK_S", 5.0),
 )
