@@ -185,7 +185,7 @@ def contents_for(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
     checks = checks_for(cases, ready.workshop, site.home, libraries) if plan.verify else Checks()
     contents = RunContents(
         run=_run_record(ready, run_id, kept, site),
-        phones=tuple(_phone_record(phone) for phone, _ in ready.phones),
+        phones=tuple(phone_record(phone) for phone, _ in ready.phones),
         variants=tuple(
             replace(variant_record(variant, graphs.get(one, ""), known.get(one)), check=checks.facts.get(one))
             for one, variant in built.items()
@@ -270,6 +270,7 @@ def _run_record(ready: Ready, run_id: str, kept: Kept, site: Site) -> RunRecord:
     )
 
 
-def _phone_record(phone: Phone) -> PhoneRecord:
+def phone_record(phone: Phone) -> PhoneRecord:
+    """A phone that was asked for its facts, as a run keeps it."""
     assert phone.facts is not None
     return PhoneRecord(phone=phone.facts.identity, label=phone.label, serial=str(phone.seen.serial), facts=phone.facts)

@@ -14,6 +14,7 @@ from android_runner.phone.listing import script_digest
 from orchestrator import __version__
 from orchestrator.app.asking import able_phones
 from orchestrator.app.batteries import keep_levels, lab_limits, note_batteries
+from orchestrator.app.beginning import phone_record
 from orchestrator.app.binary import Tool, Tools, kept_tool
 from orchestrator.app.claims import claim, share
 from orchestrator.app.custom_ops import still_there
@@ -265,11 +266,7 @@ def _contents(new: _New, asked: _Asked, site: Site) -> RunContents:
     )
     return RunContents(
         run=run,
-        phones=tuple(
-            PhoneRecord(phone=phone.identity, label=phone.label, serial=str(phone.seen.serial), facts=phone.facts)
-            for phone, _ in new.able
-            if phone.facts is not None
-        ),
+        phones=tuple(phone_record(phone) for phone, _ in new.able if phone.facts is not None),
         variants=tuple(
             one if nnapi else replace(one, claim_graph="") for one in asked.contents.variants if one.variant_id in used
         ),

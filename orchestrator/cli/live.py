@@ -87,18 +87,11 @@ def go(  # noqa: PLR0913 - the options of one command
     )
     if cost.seconds_s > ASK_ABOVE_S and not yes and sys.stdin.isatty():
         typer.confirm("that is over an hour; go on?", abort=True, err=True)
-    lab = read_lab(home)
-    progress = Progress()
-    ledger = Ledger.open(home.root)
-    try:
-        site = Site(
-            home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots,
-            verify_staged=verify_staged, hubs=hubs_for(lab.lab), keeping=Keeping(home, lab),
-        )  # fmt: skip
+    with _at_work(home, adb_port, slots, verify_staged=verify_staged) as (site, progress):
         missing = missing_phones(wish.device, phones, read_registry(home))
         for words in missing:
             say(f"missing  {words}")
-        note_seen(phones, ledger)
+        note_seen(phones, site.ledger)
         named = name_and_claim(wish, phones, site)
         able = able_phones(phones, tools, site)
         ready = Ready(
@@ -118,21 +111,12 @@ def go(  # noqa: PLR0913 - the options of one command
         drive(home, farm.run_id)
         libraries = [path for path, _ in custom_ops(wish.plan.custom_ops).host]
         return follow(farm, site, progress, libraries, strict=strict, all_tables=all_tables)
-    finally:
-        ledger.close()
 
 
 def go_on(run: str, home: Home, *, adb_port: int, slots: int, asked_slots: int, strict: bool, all_tables: bool) -> int:
     """Go on with a run and follow it to its answer; the exit code. `asked_slots` (0: none) go over the run's own."""
-    lab = read_lab(home)
-    progress = Progress()
-    ledger = Ledger.open(home.root)
-    try:
-        site = Site(
-            home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots,
-            hubs=hubs_for(lab.lab), keeping=Keeping(home, lab),
-        )  # fmt: skip
-        run_id = ledger.find_run(run) if run else _newest_unfinished(ledger)
+    with _at_work(home, adb_port, slots) as (site, progress):
+        run_id = site.ledger.find_run(run) if run else _newest_unfinished(site.ledger)
         drive(home, run_id)
         found = resume(run_id, site, asked_slots)
         if found.farm is None:
@@ -140,23 +124,30 @@ def go_on(run: str, home: Home, *, adb_port: int, slots: int, asked_slots: int, 
             return int(ExitCode.DONE)
         say(f"{found.run_id}: {found.adopted} attempts taken over from phones, {found.open_trials} trials to go")
         return follow(found.farm, site, progress, found.custom_ops, strict=strict, all_tables=all_tables)
-    finally:
-        ledger.close()
 
 
 def go_again(again: Again, home: Home, *, adb_port: int, slots: int, all_tables: bool) -> int:
     """Ask a row of an earlier run again and follow that to its answer; the exit code."""
+    with _at_work(home, adb_port, slots) as (site, progress):
+        found = replay(again, site)
+        drive(home, found.farm.run_id)
+        return follow(found.farm, site, progress, found.custom_ops, strict=False, all_tables=all_tables)
+
+
+@contextmanager
+def _at_work(home: Home, adb_port: int, slots: int, *, verify_staged: bool = False) -> Iterator[tuple[Site, Progress]]:
+    """Where a run is carried out, with its ledger open, and who shows how far it is."""
     lab = read_lab(home)
     progress = Progress()
     ledger = Ledger.open(home.root)
     try:
-        site = Site(
-            home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots,
-            hubs=hubs_for(lab.lab), keeping=Keeping(home, lab),
+        yield (
+            Site(
+                home=home, ledger=ledger, watcher=progress, say=say, adb_port=adb_port, slots=slots,
+                verify_staged=verify_staged, hubs=hubs_for(lab.lab), keeping=Keeping(home, lab),
+            ),
+            progress,
         )  # fmt: skip
-        found = replay(again, site)
-        drive(home, found.farm.run_id)
-        return follow(found.farm, site, progress, found.custom_ops, strict=False, all_tables=all_tables)
     finally:
         ledger.close()
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ import pytest
 from android_runner.adb.server import AdbServer, adb_binary, running
 from android_runner.deadline import Deadline
 from tests.orch_cli import Ended, Orch
+from tests.unit.store.sample_home import make_home
 
 Refused = Callable[..., None]
 
@@ -74,3 +76,20 @@ def empty_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     with suppress(ProcessLookupError):
         os.kill(process.pid, signal.SIGTERM)
     process.wait(10)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a run that has not ended, in one file: nothing of the ledger waits in its journal."""
+    home = make_home(tmp_path_factory.mktemp("kept"))
+    with sqlite3.connect(home / "ledger.sqlite") as ledger:
+        ledger.execute("pragma wal_checkpoint(truncate)")
+    ledger.close()
+    return home
+
+
+@pytest.fixture
+def there(orch: Orch, kept: Path) -> Orch:
+    """The command line over a copy of that home."""
+    shutil.copytree(kept, orch.home)
+    return orch

@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
-from pathlib import Path
 
 import pytest
 
 from orchestrator.cli.compare import ACROSS
 from tests.bad_input.conftest import Refused
 from tests.orch_cli import Orch
-from tests.unit.store.sample_home import make_home
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with a run that has not ended, in one file."""
-    home = make_home(tmp_path_factory.mktemp("kept"))
-    with sqlite3.connect(home / "ledger.sqlite") as ledger:
-        ledger.execute("pragma wal_checkpoint(truncate)")
-    ledger.close()
-    return home
-
-
-@pytest.fixture
-def there(orch: Orch, kept: Path) -> Orch:
-    shutil.copytree(kept, orch.home)
-    return orch
 
 
 def test_no_ledger_and_none_is_made(orch: Orch, refused: Refused) -> None:

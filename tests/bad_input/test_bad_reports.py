@@ -4,7 +4,6 @@ mend, or, where there is still something to say, the report that says what it is
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,26 +14,9 @@ import orchestrator
 from orchestrator.store.evidence import EvidenceStore
 from tests.bad_input.conftest import Refused
 from tests.orch_cli import Orch
-from tests.unit.store.sample_home import make_home
 
 READERS = (("report",), ("show", "@last/B3/1"), ("export", "@last", "out"), ("trace",))
 TRACED, MEASURED = "t1", "a2"
-
-
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with a run that has not ended, in one file: nothing of the ledger waits in its journal."""
-    home = make_home(tmp_path_factory.mktemp("kept"))
-    with sqlite3.connect(home / "ledger.sqlite") as ledger:
-        ledger.execute("pragma wal_checkpoint(truncate)")
-    ledger.close()
-    return home
-
-
-@pytest.fixture
-def there(orch: Orch, kept: Path) -> Orch:
-    shutil.copytree(kept, orch.home)
-    return orch
 
 
 def kept_file(orch: Orch, attempt: str, name: str) -> Path:
