@@ -45,7 +45,7 @@ class Circumstances:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseNight:
     """One series in one night. `rounds_s`: the p50 of each round that counts, in seconds; empty where none does, and
-    `ended` then says how it ended (`failed: kind`, `skipped: reason`) in words that stay the same from night to night."""
+    `ended` then says how it ended (`failed: kind`, `skipped: reason`) in words that each night would use."""
 
     key: SeriesKey
     run_id: str
