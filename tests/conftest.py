@@ -16,6 +16,10 @@ OTHER_PYTHON = "ORCH_TEST_CONVERTER"
 """The path of a Python with another onnxruntime than ours, for the tests that convert with one."""
 ROOT = Path(__file__).parent.parent
 
+# The tests start hundreds of Pythons; none of them shall compile everything anew, nor each worker rewrite every assert.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
