@@ -28,10 +28,10 @@ MAX_FILES = 200
 
 BATCH_FILES = 512
 BATCH_BYTES = 64 * 1024 * 1024
-UNKNOWN_SIZE = -1
 
 OF_THE_BLOCK = "_block"
 """The local folder for what belongs to no single trial: journal, vitals, log. No task can have this name."""
+_FILES_OF_THE_BLOCK = ("vitals", "log", "pid")
 
 _PLACES = {None: ("out", "part"), Ending.LOST: ("part",)}
 """Where a trial's folder lies, when that is not `out`."""
@@ -59,8 +59,12 @@ def collect(line: Line, block: Block, journal: Journal, directory: Path) -> tupl
     """
     found = Collection()
     own = directory / OF_THE_BLOCK
-    for name in ("vitals", "log", "pid"):
-        found.items.append((PullItem(block.directory / name, own / name, MAX_VITALS_BYTES), UNKNOWN_SIZE))
+    names = _FILES_OF_THE_BLOCK
+    paths = [block.directory / name for name in names]
+    stats = line.insist(lambda device: device.stat(paths, deadline=line.deadline()))
+    for name, path, stat in zip(names, paths, stats, strict=True):
+        size_bytes = min(stat.size_bytes, MAX_VITALS_BYTES) if stat else 0
+        found.items.append((PullItem(path, own / name, MAX_VITALS_BYTES), size_bytes))
     for record in journal.records.values():
         _find(line, block, record, directory, found)
     for item, _ in found.items:
@@ -85,8 +89,9 @@ def _batches(items: list[tuple[PullItem, int]]) -> Iterator[list[tuple[PullItem,
 
 
 def _pull(device: Device, batch: list[tuple[PullItem, int]], line: Line) -> None:
-    missing = [item for item, size_bytes in batch if not _here(item.target, size_bytes)]
-    device.pull(missing, deadline=line.pull_deadline())
+    missing = [(item, size_bytes) for item, size_bytes in batch if not _here(item.target, size_bytes)]
+    deadline = line.pull_deadline(sum(size_bytes for _, size_bytes in missing))
+    device.pull([item for item, _ in missing], deadline=deadline)
 
 
 def _listing(device: Device, source: PhonePath, line: Line) -> list[DirEntry]:
@@ -95,7 +100,7 @@ def _listing(device: Device, source: PhonePath, line: Line) -> list[DirEntry]:
 
 def _here(local: Path, size_bytes: int) -> bool:
     """Whether a file was pulled whole before: it gets its name only then, and a trial's files don't change."""
-    return size_bytes != UNKNOWN_SIZE and local.is_file() and local.stat().st_size == size_bytes
+    return local.is_file() and local.stat().st_size == size_bytes
 
 
 def _find(line: Line, block: Block, record: TrialRecord, directory: Path, found: Collection) -> None:

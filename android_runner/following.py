@@ -34,11 +34,15 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How often the phone is asked, how long one answer may take, how long a lost phone is waited for (seconds)."""
+    """How often the phone is asked, how long one answer may take, how long a lost phone is waited for (seconds).
+
+    Files may take as long as an answer, and what their bytes need at `slowest_bytes_s`, bytes a second: half of what
+    full-speed USB (12 Mbit/s) carries.
+    """
 
     poll_s: float = 0.2
     answer_s: float = 10.0
-    pull_s: float = 300.0
+    slowest_bytes_s: float = 500_000.0
     silence_s: float = 5.0
     lost_after_s: float = 600.0
 
@@ -107,9 +111,9 @@ class Line:
         """The time that one answer may take."""
         return Deadline.after(self.pace.answer_s, self.clock)
 
-    def pull_deadline(self) -> Deadline:
-        """The time that one batch of files may take."""
-        return Deadline.after(self.pace.pull_s, self.clock)
+    def pull_deadline(self, size_bytes: int) -> Deadline:
+        """The time that files of so many bytes in all may take."""
+        return Deadline.after(self.pace.answer_s + size_bytes / self.pace.slowest_bytes_s, self.clock)
 
     def _give_up_in_time(self, error: LinkError) -> None:
         now_s = self.clock.monotonic_s()

@@ -13,7 +13,7 @@ import pytest
 from android_runner.block import BlockEnding, Ending
 from android_runner.deadline import Deadline, SystemClock
 from android_runner.device import Device
-from android_runner.errors import LeaseLost, LinkLost, PhoneRefused
+from android_runner.errors import DeadlinePassed, LeaseLost, LinkLost, PhoneRefused
 from android_runner.phone.journal import TrialRecord
 from android_runner.run import (
     BlockControl,
@@ -125,6 +125,26 @@ def test_a_phone_that_never_comes_back_is_given_up_and_adopted_later(phone: Host
     )
     assert report.ending is BlockEnding.DONE
     assert report.folders[0].ending is Ending.EXITED
+
+
+def test_a_phone_that_hangs_while_it_is_pulled_from_is_not_waited_for_longer_than_its_bytes_need(
+    phone: HostPhone, tmp_path: Path
+) -> None:
+    """A soak's run stood still for 300 s: so long one pull might take, however little was to be pulled."""
+    block = block_of(task("a", "/bin/sh", "-c", "head -c 2000000 /dev/zero"))
+    start_block(phone, block, SCRIPT, deadline=soon())
+    given_s: list[float] = []
+
+    def hang(items: object, *, deadline: Deadline) -> list[bool]:
+        given_s.append(deadline.remaining_s())
+        raise DeadlinePassed("hangs")
+
+    phone.pull = hang  # type: ignore[method-assign,assignment]
+    pace = Pace(poll_s=0.02, silence_s=2.5, answer_s=5.0, lost_after_s=0.1)
+    with pytest.raises(LinkLost, match="given up"):
+        follow_block(lambda: phone, block, collect_dir=tmp_path, control=BlockControl(), clock=SystemClock(), pace=pace)
+    assert given_s
+    assert all(5.0 + 2.0 < each < 5.0 + 5.0 for each in given_s), "an answer's time, and 2 MB at 0.5 MB/s"
 
 
 def test_who_asks_for_a_kill_does_not_wait_long_for_a_lost_phone(phone: HostPhone, tmp_path: Path) -> None:
