@@ -17,6 +17,7 @@ from android_runner.block import BlockEnding
 from orchestrator.home import LEDGER_FILE
 from orchestrator.outcome import Outcome
 from orchestrator.store import joined_rows, run_rows, trial_rows
+from orchestrator.store.alert_book import AlertBook
 from orchestrator.store.battery_log import BatteryLog
 from orchestrator.store.codec import from_text, moment_from, moment_text, to_text, word_from
 from orchestrator.store.database import Database
@@ -49,7 +50,7 @@ def _now() -> datetime:
 class Ledger:
     """A home's ledger. Threads may share one, and processes the file; each method is one transaction.
 
-    `phones` is the lab's registry of phones, `incidents` what happened to them, `batteries` what theirs were like.
+    `phones` is the lab's registry, `incidents` what happened, `batteries` theirs, `alerts` what nightlies told.
     Every method raises StoreError when the database can't be read or written, and that only for reasons outside the
     program; calls that make no sense (an unknown trial, a second end) raise ValueError.
     """
@@ -59,6 +60,7 @@ class Ledger:
         self.phones = PhoneBook(database)
         self.incidents = Incidents(database)
         self.batteries = BatteryLog(database)
+        self.alerts = AlertBook(database)
 
     @classmethod
     def open(cls, home: Path) -> Ledger:
@@ -218,16 +220,11 @@ class Ledger:
             rows = connection.execute(query.order_by(BLOCK.c.opened_at, BLOCK.c.block_id)).all()
         return [
             BlockRecord(
-                block_id=row.block_id,
-                run_id=row.run_id,
-                phone=row.phone,
-                epoch=row.epoch,
-                boot_id=row.boot_id,
-                opened_at=moment_from(row.opened_at),
-                tasks=from_text(dict[str, str], row.tasks),
+                block_id=row.block_id, run_id=row.run_id, phone=row.phone, epoch=row.epoch, boot_id=row.boot_id,
+                opened_at=moment_from(row.opened_at), tasks=from_text(dict[str, str], row.tasks),
             )
             for row in rows
-        ]
+        ]  # fmt: skip
 
     # --- trials and attempts ------------------------------------------------------------------------------------
 

@@ -112,6 +112,15 @@ _TIDIED = (
 """Whether a closed block's folder is gone from its phone; of those before nobody knows, and nobody asked."""
 
 
+_ALERT = (
+    """CREATE TABLE alert (
+        nightly TEXT NOT NULL, cause TEXT NOT NULL, opened_night TEXT NOT NULL, closed_night TEXT NOT NULL,
+        record TEXT NOT NULL, PRIMARY KEY (nightly, cause, opened_night))""",
+    "CREATE INDEX alert_open ON alert (nightly, closed_night)",
+)
+"""What nightlies told people."""
+
+
 def _first(connection: sa.Connection) -> None:
     for statement in _FIRST:
         connection.execute(sa.text(statement))
@@ -155,6 +164,11 @@ def _battery(connection: sa.Connection) -> None:
         connection.execute(sa.text(statement))
 
 
+def _alert(connection: sa.Connection) -> None:
+    for statement in _ALERT:
+        connection.execute(sa.text(statement))
+
+
 Migration = Callable[[sa.Connection], None]
 
 MIGRATIONS: Mapping[int, Migration] = {
@@ -165,6 +179,7 @@ MIGRATIONS: Mapping[int, Migration] = {
     5: _incidents,
     6: _tidied,
     7: _battery,
+    8: _alert,
 }
 
 SCHEMA_VERSION = max(MIGRATIONS)

@@ -261,3 +261,15 @@ INCIDENT = Table(
     Column("took_s", Double, nullable=False),
 )
 """Append-only: what was tried for phones that did not answer, and what became of adb servers and hubs (no phone)."""
+
+ALERT = Table(
+    "alert",
+    METADATA,
+    Column("nightly", Text, primary_key=True),
+    Column("cause", Text, primary_key=True),
+    Column("opened_night", Text, primary_key=True),
+    Column("closed_night", Text, nullable=False),
+    Column("record", Text, nullable=False),
+    Index("alert_open", "nightly", "closed_night"),
+)
+"""What nightlies told people, one row a cause and the night it began; `closed_night` is empty while it stands."""
