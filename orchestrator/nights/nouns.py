@@ -26,6 +26,8 @@ class Circumstances:
     """What else was true of a case's night; "" and None: not known. Compared field by field, good night against bad."""
 
     fingerprint: str = ""
+    tuned: bool | None = None
+    """Whether the phone's clocks were held: such figures are never held against those of a stock phone."""
     binary_digest: str = ""
     ort_version: str = ""
     model_digest: str = ""

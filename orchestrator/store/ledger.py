@@ -21,6 +21,7 @@ from orchestrator.store.alert_book import AlertBook
 from orchestrator.store.battery_log import BatteryLog
 from orchestrator.store.codec import from_text, moment_from, moment_text, to_text, word_from
 from orchestrator.store.database import Database
+from orchestrator.store.history import History
 from orchestrator.store.incidents import Incidents
 from orchestrator.store.naming import run_name, which_run
 from orchestrator.store.phone_book import PhoneBook
@@ -50,7 +51,8 @@ def _now() -> datetime:
 class Ledger:
     """A home's ledger. Threads may share one, and processes the file; each method is one transaction.
 
-    `phones` is the lab's registry, `incidents` what happened, `batteries` theirs, `alerts` what nightlies told.
+    `phones` is the lab's registry, `incidents` what happened, `batteries` theirs, `alerts` what nightlies told,
+    `history` what nights left of a series.
     Every method raises StoreError when the database can't be read or written, and that only for reasons outside the
     program; calls that make no sense (an unknown trial, a second end) raise ValueError.
     """
@@ -59,6 +61,7 @@ class Ledger:
         self._database = database
         self.phones = PhoneBook(database)
         self.incidents = Incidents(database)
+        self.history = History(database)
         self.batteries = BatteryLog(database)
         self.alerts = AlertBook(database)
 
@@ -144,8 +147,6 @@ class Ledger:
         with self._database.reading() as connection:
             return run_rows.events_of(connection, run_id)
 
-    # --- phones -------------------------------------------------------------------------------------------------
-
     def next_epoch(self, phone: str, at_least: int = 1) -> int:
         """A number that this ledger never gave for this phone, above all before it and not below `at_least`."""
         of_phone = PHONE_EPOCH.c.phone == phone
@@ -172,8 +173,6 @@ class Ledger:
         with self._database.reading() as connection:
             found = connection.execute(sa.select(CAPABILITIES.c.record).where(*same)).scalar()
         return None if found is None else str(found)
-
-    # --- blocks -------------------------------------------------------------------------------------------------
 
     def open_block(self, block: BlockRecord) -> None:
         """Write a block down, before its phone is told. Raises StoreError when its name is taken."""

@@ -169,6 +169,19 @@ def _alert(connection: sa.Connection) -> None:
         connection.execute(sa.text(statement))
 
 
+_SERIES = (
+    "CREATE INDEX run_case_series ON run_case (model_name, recipe_name, row_name, run_id)",
+    "CREATE INDEX trial_of_case ON trial (run_id, phone, case_id)",
+    "CREATE INDEX attempt_of_phone ON attempt (run_id, phone, purpose)",
+)
+"""One case's nights are found without looking at others."""
+
+
+def _series(connection: sa.Connection) -> None:
+    for statement in _SERIES:
+        connection.execute(sa.text(statement))
+
+
 Migration = Callable[[sa.Connection], None]
 
 MIGRATIONS: Mapping[int, Migration] = {
@@ -180,6 +193,7 @@ MIGRATIONS: Mapping[int, Migration] = {
     6: _tidied,
     7: _battery,
     8: _alert,
+    9: _series,
 }
 
 SCHEMA_VERSION = max(MIGRATIONS)

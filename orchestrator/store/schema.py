@@ -78,6 +78,7 @@ RUN_CASE = Table(
     Column("row_name", Text, nullable=False),
     Column("record", Text, nullable=False),
     Index("run_case_case", "case_id"),
+    Index("run_case_series", "model_name", "recipe_name", "row_name", "run_id"),
 )
 
 RUN_DROPPED = Table(
@@ -107,6 +108,7 @@ TRIAL = Table(
     Column("attempt_id", Text),
     UniqueConstraint("run_id", "ordinal", name="trial_once_in_order"),
     Index("trial_run_state", "run_id", "state"),
+    Index("trial_of_case", "run_id", "phone", "case_id"),
 )
 """`state` and `outcome` are the fold of the run's events; `attempt_id` is the one attempt that counts."""
 
@@ -170,6 +172,7 @@ ATTEMPT = Table(
     UniqueConstraint("trial_id", "number", name="attempt_once_a_trial"),
     UniqueConstraint("run_id", "seq", name="attempt_once_in_order"),
     Index("attempt_case_phone", "case_id", "phone", "recorded_at"),
+    Index("attempt_of_phone", "run_id", "phone", "purpose"),
 )
 """Append-only. A calibration's and a canary's `trial_id` is null; `p50_s` is also in `outcome`, here for queries over
 time. `validity` is empty where nobody judged."""
