@@ -46,6 +46,21 @@ class Home:
         return self.root / "undo"
 
     @property
+    def claims(self) -> Path:
+        """Who drives which run."""
+        return self.root / "locks"
+
+    @property
+    def nights(self) -> Path:
+        """What nightlies left: their suites and digests."""
+        return self.root / "nightly"
+
+    @property
+    def virtual(self) -> Path:
+        """Virtual phones and their adb server."""
+        return self.root / "virtual"
+
+    @property
     def lab_file(self) -> Path:
         """What the lab allows, and how its people share phones (`orchestrator.lab`)."""
         return self.root / "lab.toml"

@@ -27,6 +27,24 @@ def seconds_of(text: str) -> float | None:
     return float(hours * 3600 + minutes * 60 + seconds) or None
 
 
+_AGE_S = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
+
+
+def age_s_of(text: str) -> float | None:
+    """`90d`, `36h` or `12w` as seconds, 0 too; None for anything else."""
+    found = re.fullmatch(r"(\d{1,5})([mhdw])", text.strip())
+    return int(found[1]) * _AGE_S[found[2]] if found else None
+
+
+_UNIT_BYTES = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+def bytes_of(text: str) -> int | None:
+    """`20GB`, `500 MB`, `1.5TB` (powers of ten) or `20GiB` as bytes above 0; None for anything else."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?) ?(kB|MB|GB|TB|KiB|MiB|GiB)", text.strip())
+    return round(float(found[1]) * _UNIT_BYTES[found[2]]) or None if found else None
+
+
 def dims_of_words(texts: Sequence[str], problems: list[Problem]) -> dict[str, int]:
     """`NAME=NUMBER` each, a free dimension's size; what is wrong is added to `problems`."""
     dims: dict[str, int] = {}

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import stat
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -208,6 +209,8 @@ def _kept(
     """Copy what a run uses into the home, so that `resume` and `replay` find the same bytes."""
     tool = _tool(name, file, members, runtime)
     folder = home.binaries / tool.unit.digest
+    with suppress(FileNotFoundError, PermissionError):
+        os.utime(folder)  # it is of use: who cleans up looks at this
     if not folder.is_dir():
         part = home.binaries / f".{tool.unit.digest}.{os.getpid()}"
         shutil.rmtree(part, ignore_errors=True)

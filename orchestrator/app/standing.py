@@ -61,7 +61,7 @@ class Standing:
 
 def run_lock(home: Home, run_id: str) -> PhoneLock:
     """The claim of the process that drives a run."""
-    return PhoneLock(f"run:{run_id}", home.root / "locks")
+    return PhoneLock(f"run:{run_id}", home.claims)
 
 
 def drive(home: Home, run_id: str) -> PhoneLock:

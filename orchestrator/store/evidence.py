@@ -24,6 +24,8 @@ from orchestrator.errors import StoreError
 GZIP_FROM_BYTES = 64 * 1024
 MAX_FILE_BYTES = 4 * 1024**3
 _PIECE_BYTES = 1024 * 1024
+_BLOCK_BYTES = 512
+"""The unit of `st_blocks`, whatever the file system's own blocks are (stat(2))."""
 _SAMPLE_BYTES = 4096
 _GZIP_LEVEL = 3
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -39,7 +41,7 @@ class EvidenceStore:
         """Keep `data`; its sha256. Raises StoreError."""
         sha256 = hashlib.sha256(data).hexdigest()
         try:
-            if self._place(sha256) is None:
+            if not self._has(sha256):
                 self._write(io.BytesIO(data), sha256, gzipped=_worth_gzip(data[:_SAMPLE_BYTES], len(data)))
         except OSError as error:
             raise _not_kept(f"{len(data)} bytes", error) from error
@@ -73,7 +75,7 @@ class EvidenceStore:
         if size_bytes > MAX_FILE_BYTES:
             raise StoreError(f"{path}: {size_bytes} bytes are more than evidence may have ({MAX_FILE_BYTES})")
         sha256 = digest_of_file(path)
-        if self._place(sha256) is None:
+        if not self._has(sha256):
             with path.open("rb") as stream:
                 gzipped = _worth_gzip(stream.read(_SAMPLE_BYTES), size_bytes)
             if gzipped or not self._move(path, sha256):
@@ -114,6 +116,48 @@ class EvidenceStore:
         if flush_folder:
             _flush_folder(folder)
             _flush_folder(self.directory)
+
+    def _has(self, sha256: str) -> bool:
+        """Whether the content is there already; it is as new from now on, so that `remove` leaves it alone.
+
+        What can't be touched (another user's, or removed this moment) is written anew.
+        """
+        place = self._place(sha256)
+        try:
+            if place is not None:
+                os.utime(place)
+        except (FileNotFoundError, PermissionError):
+            return False
+        return place is not None
+
+    def size_bytes(self, sha256: str) -> int:
+        """What the content takes on the disk; 0 where it is not there."""
+        try:
+            place = self._place(sha256)
+            return 0 if place is None else allocated_bytes(place.stat())
+        except OSError:
+            return 0
+
+    def remove(self, sha256: str, *, untouched_since_s: float) -> int:
+        """Remove a content that nobody kept after this moment (seconds since 1970); the bytes that it gave back.
+
+        Somebody may keep the same content at this very moment: so it is moved aside, looked at, and put back when it
+        was touched. Who comes later finds none, and writes it anew. Raises OSError.
+        """
+        place = self._place(sha256)
+        if place is None:
+            return 0
+        aside = place.with_name(f".{secrets.token_hex(8)}.part")
+        try:
+            place.rename(aside)
+        except FileNotFoundError:
+            return 0
+        found = aside.stat()
+        if found.st_mtime > untouched_since_s:
+            aside.rename(place)
+            return 0
+        aside.unlink()
+        return allocated_bytes(found)
 
     def _place(self, sha256: str) -> Path | None:
         """Where a digest's content lies, plain or gzipped."""
@@ -162,6 +206,11 @@ class EvidenceStore:
         if hashlib.sha256(data).hexdigest() != sha256:
             raise StoreError(f"evidence {sha256} is damaged: its content has another digest")
         return data
+
+
+def allocated_bytes(found: os.stat_result) -> int:
+    """What a file takes on its disk, which is more than it holds where it is small."""
+    return found.st_blocks * _BLOCK_BYTES
 
 
 def _at_most(stream: BinaryIO, count_bytes: int) -> bytes:

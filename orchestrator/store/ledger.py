@@ -16,13 +16,15 @@ import sqlalchemy as sa
 from android_runner.block import BlockEnding
 from orchestrator.home import LEDGER_FILE
 from orchestrator.outcome import Outcome
-from orchestrator.store import joined_rows, run_rows, trial_rows
+from orchestrator.store import block_rows, joined_rows, run_rows, trial_rows
 from orchestrator.store.alert_book import AlertBook
 from orchestrator.store.battery_log import BatteryLog
-from orchestrator.store.codec import from_text, moment_from, moment_text, to_text, word_from
+from orchestrator.store.cleaning_book import CleaningBook
+from orchestrator.store.codec import moment_from, moment_text, word_from
 from orchestrator.store.database import Database
 from orchestrator.store.history import History
 from orchestrator.store.incidents import Incidents
+from orchestrator.store.kept_numbers import KeptNumbers
 from orchestrator.store.naming import run_name, which_run
 from orchestrator.store.phone_book import PhoneBook
 from orchestrator.store.records import (
@@ -53,6 +55,7 @@ class Ledger:
 
     `phones` is the lab's registry, `incidents` what happened, `batteries` theirs, `alerts` what nightlies told,
     `history` what nights left of a series.
+    `kept` says which numbers somebody went by, `cleanings` whose raw files were removed.
     Every method raises StoreError when the database can't be read or written, and that only for reasons outside the
     program; calls that make no sense (an unknown trial, a second end) raise ValueError.
     """
@@ -64,6 +67,8 @@ class Ledger:
         self.history = History(database)
         self.batteries = BatteryLog(database)
         self.alerts = AlertBook(database)
+        self.kept = KeptNumbers(database)
+        self.cleanings = CleaningBook(database)
 
     @classmethod
     def open(cls, home: Path) -> Ledger:
@@ -177,17 +182,7 @@ class Ledger:
     def open_block(self, block: BlockRecord) -> None:
         """Write a block down, before its phone is told. Raises StoreError when its name is taken."""
         with self._database.writing() as connection:
-            connection.execute(
-                BLOCK.insert().values(
-                    block_id=block.block_id,
-                    run_id=block.run_id,
-                    phone=block.phone,
-                    epoch=block.epoch,
-                    boot_id=block.boot_id,
-                    opened_at=moment_text(block.opened_at),
-                    tasks=to_text(block.tasks),
-                )
-            )
+            block_rows.insert_block(connection, block)
 
     def close_block(self, block_id: str, ending: BlockEnding | str, closed_at: datetime) -> None:
         """Nothing more is to be expected of a block; its first ending stays."""
@@ -214,16 +209,8 @@ class Ledger:
 
     def open_blocks(self, run_id: str) -> list[BlockRecord]:
         """Blocks whose end nobody has seen, oldest first."""
-        query = sa.select(BLOCK).where(BLOCK.c.run_id == run_id, BLOCK.c.closed_at.is_(None))
         with self._database.reading() as connection:
-            rows = connection.execute(query.order_by(BLOCK.c.opened_at, BLOCK.c.block_id)).all()
-        return [
-            BlockRecord(
-                block_id=row.block_id, run_id=row.run_id, phone=row.phone, epoch=row.epoch, boot_id=row.boot_id,
-                opened_at=moment_from(row.opened_at), tasks=from_text(dict[str, str], row.tasks),
-            )
-            for row in rows
-        ]  # fmt: skip
+            return block_rows.open_of(connection, run_id)
 
     # --- trials and attempts ------------------------------------------------------------------------------------
 

@@ -139,6 +139,17 @@ _BATTERY = (
 )
 
 
+_KEPT = (
+    """CREATE TABLE kept (
+        run_id TEXT NOT NULL REFERENCES run (run_id), phone TEXT NOT NULL, case_id TEXT NOT NULL, why TEXT NOT NULL,
+        at TEXT NOT NULL, detail TEXT NOT NULL, PRIMARY KEY (run_id, phone, case_id, why))""",
+    """CREATE TABLE cleaned (
+        run_id TEXT NOT NULL REFERENCES run (run_id), phone TEXT NOT NULL, case_id TEXT NOT NULL, at TEXT NOT NULL,
+        done BOOLEAN NOT NULL, PRIMARY KEY (run_id, phone, case_id))""",
+)
+"""Whose raw files stay, and whose are gone."""
+
+
 def _placement(connection: sa.Connection) -> None:
     for statement in _PLACEMENT:
         connection.execute(sa.text(statement))
@@ -182,6 +193,11 @@ def _series(connection: sa.Connection) -> None:
         connection.execute(sa.text(statement))
 
 
+def _kept(connection: sa.Connection) -> None:
+    for statement in _KEPT:
+        connection.execute(sa.text(statement))
+
+
 Migration = Callable[[sa.Connection], None]
 
 MIGRATIONS: Mapping[int, Migration] = {
@@ -194,6 +210,7 @@ MIGRATIONS: Mapping[int, Migration] = {
     7: _battery,
     8: _alert,
     9: _series,
+    10: _kept,
 }
 
 SCHEMA_VERSION = max(MIGRATIONS)

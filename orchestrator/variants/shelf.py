@@ -139,6 +139,8 @@ class Shelf:
         data = json.loads((folder / "variant.json").read_bytes())
         if any((folder / "files" / name).stat().st_size != size for name, size in data["files"]):
             raise ValueError("a file is not whole")
+        with contextlib.suppress(PermissionError):
+            os.utime(folder)  # it is of use: who cleans up looks at this
         if model is None:
             known = json.loads((self.root / "models" / f"{data['model_digest']}.json").read_bytes())
             path = Path(data["model_path"])

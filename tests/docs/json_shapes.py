@@ -195,6 +195,8 @@ COMMANDS = (
     Command("orch devices list --json", "list of orchestrator.report.devices.DeviceRow"),
     Command("orch devices restore --json", list[PhonePutBack]),
     Command("orch doctor --json", HostReport),
+    Command("orch disk --json", "orchestrator.report.disk.DiskUse"),
+    Command("orch disk clean --json", "orchestrator.report.disk.Cleaning"),
     Command("orch virtual list --json", "list of android_runner.virtual.lifecycle.VirtualPhone"),
     Command("orch virtual faults --json", list[FaultThatWas] | list[FaultKind], "With `--kinds` the second."),
     Command("orch model build --json", list[MadeVariant]),

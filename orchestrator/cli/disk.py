@@ -1,0 +1,102 @@
+"""`orch disk`, `orch disk clean`."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.options import HomeOption, JsonOption
+from orchestrator.cli.screen import wants_colour
+from orchestrator.errors import ExitCode, Problem, UsageError
+from orchestrator.home import home_with_runs
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+disk_app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_command=True)
+app.add_typer(disk_app, name="disk")
+
+
+@disk_app.callback()
+def disk(ctx: typer.Context, home: HomeOption = "", as_json: JsonOption = False) -> int:
+    """What of the home takes how much of the disk; `orch disk clean` makes room."""
+    if ctx.invoked_subcommand is not None:
+        if home or as_json:
+            words = "options of a command stand behind it"
+            raise UsageError(Problem("orch disk", words, f"orch disk {ctx.invoked_subcommand} --home DIR …"))
+        return int(ExitCode.DONE)
+    from orchestrator.app.disk_use import disk_use  # noqa: PLC0415 - the ledger is opened when called
+    from orchestrator.report.disk_text import render_disk  # noqa: PLC0415
+    from orchestrator.store.codec import plain  # noqa: PLC0415
+    from orchestrator.store.ledger import Ledger  # noqa: PLC0415
+
+    place = home_with_runs(home)
+    ledger = Ledger.open(place.root)
+    try:
+        use = disk_use(place, ledger)
+    finally:
+        ledger.close()
+    typer.echo(
+        json.dumps(plain(use), indent=2) + "\n" if as_json else render_disk(use, colour=wants_colour()), nl=False
+    )
+    return int(ExitCode.DONE)
+
+
+@disk_app.command("clean")
+def clean(
+    older: Annotated[str, typer.Option("--older", metavar="AGE", help="Of runs older than this: 90d, 12w, 36h.")] = "",
+    bound: Annotated[
+        str, typer.Option("--bound", metavar="SIZE", help="The oldest, until the home takes no more: 20GB.")
+    ] = "",
+    keep_compared: Annotated[
+        bool, typer.Option("--keep-compared", help="Leave a run wholly alone of which anything was compared.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also what was compared, gated, exported, alerted.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    home: HomeOption = "",
+    as_json: JsonOption = False,
+) -> int:
+    """Remove raw files, reports, built variants and binaries of old runs. The ledger's rows stay, and so does the
+    evidence of every number that was compared, gated, exported or alerted, unless --force. Exit 3 when a bound does
+    not hold."""
+    older_than, bound_bytes = _asked(older, bound, keep_compared=keep_compared, force=force)
+    from orchestrator.app.clean_plan import AskedCleaning  # noqa: PLC0415 - the ledger is opened when called
+    from orchestrator.app.cleaning import clean as remove  # noqa: PLC0415
+    from orchestrator.report.disk_text import render_cleaning  # noqa: PLC0415
+    from orchestrator.store.codec import plain  # noqa: PLC0415
+    from orchestrator.store.ledger import Ledger  # noqa: PLC0415
+
+    place = home_with_runs(home)
+    ledger = Ledger.open(place.root)
+    try:
+        what = AskedCleaning(
+            older=older_than, bound_bytes=bound_bytes, keep_compared=keep_compared, force=force, dry_run=dry_run
+        )
+        done = remove(place, ledger, what)
+    finally:
+        ledger.close()
+    text = json.dumps(plain(done), indent=2) + "\n" if as_json else render_cleaning(done, colour=wants_colour())
+    typer.echo(text, nl=False)
+    return int(ExitCode.DONE if done.holds and not done.problems else ExitCode.INCOMPLETE)
+
+
+def _asked(older: str, bound: str, *, keep_compared: bool, force: bool) -> tuple[timedelta | None, int | None]:
+    """The age and the bound. Raises UsageError with everything that is wrong."""
+    from orchestrator.app.amounts import age_s_of, bytes_of  # noqa: PLC0415
+
+    age_s, bound_bytes = age_s_of(older), bytes_of(bound)
+    problems = []
+    if older and age_s is None:
+        problems.append(Problem("--older", f"{older!r} is no age", "for example 90d, 12w or 36h"))
+    if bound and bound_bytes is None:
+        problems.append(Problem("--bound", f"{bound!r} is no size", "for example 20GB, 500MB or 1.5TB"))
+    if not older and not bound:
+        problems.append(
+            Problem("arguments", "says neither what is old nor how much may stay", "--older 90d, --bound 20GB")
+        )
+    if force and keep_compared:
+        problems.append(Problem("--force", "contradicts --keep-compared", "give one of them"))
+    if problems:
+        raise UsageError(*problems)
+    return None if age_s is None else timedelta(seconds=age_s), bound_bytes
