@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.no_phones import mark_session, servers_for_real_phones
 from tests.orch_cli import Orch
 
 OTHER_PYTHON = "ORCH_TEST_CONVERTER"
@@ -19,6 +20,7 @@ ROOT = Path(__file__).parent.parent
 # The tests start hundreds of Pythons; none of them shall compile everything anew, nor each worker rewrite every assert.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+mark_session()
 
 
 @pytest.fixture(scope="session")
@@ -59,8 +61,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Under `ORCH_CI` a test that was skipped for want of a system tool fails the run; phones and other releases of
-    onnxruntime are not system tools."""
+    """The adb server for real phones was left alone. Under `ORCH_CI` a test that was skipped for want of a system tool
+    fails the run; phones and other releases of onnxruntime are not system tools."""
+    if not hasattr(session.config, "workerinput") and (started := servers_for_real_phones()):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        raise pytest.UsageError(f"a test has started the adb server for real phones: process {started}")
     if not session.config.stash.get(_CI, False) or exitstatus != 0:
         return
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tests.no_phones import PORT_VARIABLE, empty_server_port
+
 ROOT = Path(__file__).parent.parent
 _MODULES = (
     "orchestrator.cli.main", "orchestrator.cli.run", "orchestrator.cli.live", "orchestrator.cli.devices",
@@ -82,7 +84,10 @@ class ForkedOrch:
         self.home = home
         self.log = home.parent / f"{home.name}.log"
         self._cwd = home.parent
-        self._env = {**os.environ, "ORCH_HOME": str(home), "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+        self._env = {
+            **os.environ, "ORCH_HOME": str(home), "PYTHONPATH": str(ROOT), "NO_COLOR": "1",
+            PORT_VARIABLE: str(empty_server_port()),
+        }  # fmt: skip
         self._command: Forked | None = None
 
     def start(self, *words: str | Path) -> None:

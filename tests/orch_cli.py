@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.forked_orch import ROOT, fork_orch
+from tests.no_phones import PORT_VARIABLE, empty_server_port
 
 
 def cpu_plan(folder: Path) -> Path:
@@ -56,6 +57,7 @@ class Orch:
             "PYTHONPATH": str(ROOT),
             "ORCH_TRACEBACK": "1",
             "NO_COLOR": "1",
+            PORT_VARIABLE: str(empty_server_port()),
         }
 
     def start(self, *words: str | Path, **extra: object) -> subprocess.Popen[str]:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from android_runner.adb.discovery import SeenPhone, attached, open_device
-from android_runner.adb.server import DEFAULT_PORT, AdbServer, adb_binary, real_server
+from android_runner.adb.server import AdbServer, adb_binary, real_server
 from android_runner.deadline import Deadline
 from android_runner.device import Device
 from android_runner.errors import LinkLost, RunnerError
@@ -166,12 +166,12 @@ def _started(home: Home, start: Callable[[], Sequence[VirtualPhone]]) -> list[Ph
     """The phones that `start` gives, as the adb server sees them; one that it doesn't see is among them, unusable."""
     from android_runner.profile import ProfileError  # noqa: PLC0415
     from android_runner.virtual.heat.scenario import ScenarioError  # noqa: PLC0415
-    from android_runner.virtual.lifecycle import running_server  # noqa: PLC0415
+    from android_runner.virtual.lifecycle import ensure_server, running_server  # noqa: PLC0415
 
     try:
         started = start()
         seen = {str(phone.seen.serial): phone for phone in virtual_phones(home)}
-        server = AdbServer(port=running_server(home.root) or DEFAULT_PORT)
+        server = AdbServer(port=running_server(home.root) or ensure_server(home.root, adb_binary()).port)
     except (ProfileError, ScenarioError) as error:
         raise UsageError(Problem("--device virtual", str(error))) from error
     except RunnerError as error:

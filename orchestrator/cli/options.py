@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 HomeOption = Annotated[
     str, typer.Option("--home", metavar="DIR", help="Home folder (default: $ORCH_HOME, else ./orch-runs).")
 ]
-PortOption = Annotated[int, typer.Option("--adb-port", metavar="PORT", help="Port of the adb server for real phones.")]
+PortOption = Annotated[
+    int,
+    typer.Option(
+        "--adb-port", metavar="PORT", envvar="ORCH_ADB_PORT", show_envvar=False, show_default=False,
+        help="Port of the adb server for real phones (default: $ORCH_ADB_PORT, else 5037).",
+    ),
+]  # fmt: skip
 SlotsOption = Annotated[
     int, typer.Option("--virtual-slots", metavar="N", min=0, help="Virtual phones that compute at once (0: cores - 1).")
 ]

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import socket
 import sqlite3
-import subprocess
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from android_runner.adb.server import AdbServer, adb_binary, running
-from android_runner.deadline import Deadline
+from tests.no_phones import empty_server_port
 from tests.orch_cli import Ended, Orch
 from tests.unit.store.sample_home import make_home
 
@@ -53,29 +46,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Orch]:
 
 
 @pytest.fixture(scope="session")
-def empty_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+def empty_server() -> int:
     """The port of an adb server of our own that looks for no phone anywhere."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    none = {name: "0" for name in ("ADB_USB", "ADB_MDNS", "ADB_EMU", "ADB_LIBUSB")}
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ADB_", "ANDROID_"))}
-    process = subprocess.Popen(
-        [adb_binary(), "-P", str(port), "nodaemon", "server"],
-        env={**kept, **none, "HOME": str(tmp_path_factory.mktemp("adb-home"))},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    until = time.monotonic() + 20
-    while not running(AdbServer(port=port), Deadline.after(5)):
-        assert process.poll() is None
-        assert time.monotonic() < until
-        time.sleep(0.02)
-    yield port
-    with suppress(ProcessLookupError):
-        os.kill(process.pid, signal.SIGTERM)
-    process.wait(10)
+    return empty_server_port()
 
 
 @pytest.fixture(scope="module")
