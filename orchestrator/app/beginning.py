@@ -234,6 +234,7 @@ def _run_record(ready: Ready, run_id: str, kept: Kept, site: Site) -> RunRecord:
         [model.digest for model, _ in ready.workshop.models],
         sorted(kept.inputs),
         *(["sides", ready.tools.b.unit.digest, str(kept.delta)] if kept.delta is not None else []),
+        *(["only", sorted(map(str, ready.wish.only))] if ready.wish.only is not None else []),
         *(["prepare", kept.prepare] if kept.prepare else []),
         *(
             ["lab prepares", *sorted([phone, *steps] for phone, steps in kept.lab_prepares.items())]

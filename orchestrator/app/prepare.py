@@ -16,12 +16,13 @@ from android_runner.ort import ExecutionProvider, ModelFormat, OptimizationLevel
 from android_runner.settings import SessionSettings
 from orchestrator.app.binary import Tool, Tools
 from orchestrator.app.converting import converter_for, why_no_operators, without_library
+from orchestrator.app.only import asked_of
 from orchestrator.app.reduced import Key, refusals, refuser
 from orchestrator.app.wish import Wish
 from orchestrator.errors import Problem, UsageError
 from orchestrator.home import Home
 from orchestrator.plan.cells import ONNX, Cell, ort_recipe
-from orchestrator.plan.matrix import Expansion, Target, expand, with_twin, without_twins
+from orchestrator.plan.matrix import Expansion, Target, expand
 from orchestrator.plan.sides import expand_sides
 from orchestrator.variants.calibration import calibration_for
 from orchestrator.variants.canary import canary_model
@@ -254,7 +255,7 @@ def expand_all(wish: Wish, workshop: Workshop, tools: Tools, phones: Sequence[On
             found = expand_sides(wish.sides, models, (a, b), workshop.variant_of)
         else:
             found = expand(wish.cells(phone.facts.cores, tools.a.ort_version), models, a, workshop.variant_of)
-        expansions[phone.facts.identity] = with_twin(found) if wish.twins else without_twins(found)
+        expansions[phone.facts.identity] = asked_of(found, wish, phone.facts.identity)
     _refuse_hopeless_threads(wish, phones)
     return expansions
 

@@ -44,10 +44,11 @@ class Resumed:
     custom_ops: tuple[str, ...] = ()
 
 
-def resume(run_id: str, site: Site, slots: int = 0) -> Resumed:
+def resume(run_id: str, site: Site, slots: int = 0, deadline_s: float | None = None) -> Resumed:
     """Go on with a run: take over what phones finished alone, then plan what is still open, and tidy up behind it all.
 
-    `slots` of virtual phones, where they were asked for now; else the run's own.
+    `slots` of virtual phones, where they were asked for now; else the run's own. So with the seconds until nothing more
+    is handed out.
 
     Raises UsageError or StoreError when the run's files are gone, before a phone is looked for; UsageError when a phone
     is busy, NoUsableDevice when no phone of the run is there.
@@ -55,6 +56,7 @@ def resume(run_id: str, site: Site, slots: int = 0) -> Resumed:
     ledger = site.ledger
     contents = ledger.contents(run_id)
     kept = kept_from_text(contents.run.plan_json)
+    kept = kept if deadline_s is None else replace(kept, deadline_s=deadline_s)
     blocks = ledger.open_blocks(run_id)
     again = to_try_again(contents.cases, ledger.trials(run_id))
     if not (again or blocks or open_ids(ledger, run_id) or ledger.untidy_blocks(run_id=run_id)):

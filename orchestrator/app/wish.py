@@ -11,6 +11,7 @@ from android_runner.preparing.steps import StepName
 from orchestrator.app.amounts import dims_of_words, fraction_of, limits_of_words, seconds_of
 from orchestrator.app.binary import BinaryAsked
 from orchestrator.errors import Problem, UsageError
+from orchestrator.nights.nouns import SeriesKey
 from orchestrator.plan.cells import Cell
 from orchestrator.plan.length import MAX_ITERATIONS, TrialLength
 from orchestrator.plan.load import (
@@ -75,6 +76,8 @@ class Wish:
     as_lab: bool = True
     sides: Sides | None = None
     """A and B, where two are held against each other."""
+    only: frozenset[SeriesKey] | None = None
+    """The series that are asked again, out of all that the plan has; None: all."""
 
     @property
     def binaries(self) -> tuple[BinaryAsked, BinaryAsked]:

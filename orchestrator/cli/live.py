@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from types import FrameType
 
 import typer
@@ -22,6 +23,7 @@ from orchestrator.app.hubs import hubs_for
 from orchestrator.app.keeping import Keeping
 from orchestrator.app.kept import kept_from_text
 from orchestrator.app.lab_file import read_lab
+from orchestrator.app.only import phones_asked, seconds_left, until
 from orchestrator.app.phones import chosen_phones, missing_phones
 from orchestrator.app.prepare import OnPhone, expand_all
 from orchestrator.app.preparing import preparing
@@ -63,11 +65,13 @@ def go(  # noqa: PLR0913 - the options of one command
     command: str,
     anew: bool,
     hot_plug: bool,
+    ends_at: datetime | None = None,
 ) -> int:
-    """Begin a run and follow it to its answer; the exit code."""
+    """Begin a run and follow it to its answer; the exit code. After `ends_at` nothing more is handed out."""
     with Ahead() as ahead:
         given = check_on_host(wish, home, ahead)
         phones = chosen_phones(wish.device, home, adb_port, slots, say)
+        phones = phones_asked(phones, wish)
         pools = pools_of(wish.device, [phone.candidate() for phone in phones])
         phones = [phone for phone in phones if phone.identity not in pools.superfluous]
         if wish.sides is not None:  # a pair stays on its phone: nobody stands by
@@ -94,6 +98,7 @@ def go(  # noqa: PLR0913 - the options of one command
         note_seen(phones, site.ledger)
         named = name_and_claim(wish, phones, site)
         able = able_phones(phones, tools, site)
+        wish = until(wish, ends_at, site.clock.now())
         ready = Ready(
             named=named,
             wish=wish,
@@ -113,12 +118,24 @@ def go(  # noqa: PLR0913 - the options of one command
         return follow(farm, site, progress, libraries, strict=strict, all_tables=all_tables)
 
 
-def go_on(run: str, home: Home, *, adb_port: int, slots: int, asked_slots: int, strict: bool, all_tables: bool) -> int:
-    """Go on with a run and follow it to its answer; the exit code. `asked_slots` (0: none) go over the run's own."""
+def go_on(  # noqa: PLR0913 - as above
+    run: str,
+    home: Home,
+    *,
+    adb_port: int,
+    slots: int,
+    asked_slots: int,
+    strict: bool,
+    all_tables: bool,
+    ends_at: datetime | None = None,
+) -> int:
+    """Go on with a run and follow it to its answer; the exit code. `asked_slots` (0: none) and `ends_at` go over the
+    run's own."""
     with _at_work(home, adb_port, slots) as (site, progress):
         run_id = site.ledger.find_run(run) if run else _newest_unfinished(site.ledger)
         drive(home, run_id)
-        found = resume(run_id, site, asked_slots)
+        left_s = None if ends_at is None else float(seconds_left(ends_at, site.clock.now()))
+        found = resume(run_id, site, asked_slots, left_s)
         if found.farm is None:
             say(f"{found.run_id} is finished: nothing is left to run")
             return int(ExitCode.DONE)

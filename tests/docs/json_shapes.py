@@ -197,6 +197,7 @@ COMMANDS = (
     Command("orch doctor --json", HostReport),
     Command("orch disk --json", "orchestrator.report.disk.DiskUse"),
     Command("orch disk clean --json", "orchestrator.report.disk.Cleaning"),
+    Command("orch nightly status --json", "list of orchestrator.report.nightly_text.NightlyStanding"),
     Command("orch virtual list --json", "list of android_runner.virtual.lifecycle.VirtualPhone"),
     Command("orch virtual faults --json", list[FaultThatWas] | list[FaultKind], "With `--kinds` the second."),
     Command("orch model build --json", list[MadeVariant]),
