@@ -60,7 +60,7 @@ test-device: $(STAMP)
 # System tools that some tests use (mksh and toybox are Android's own shell and tools). Needs root, on Debian or Ubuntu.
 system-deps:
 	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mksh toybox busybox util-linux shellcheck chromium
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mksh toybox busybox util-linux shellcheck chromium systemd
 
 clean:
 	rm -rf $(VENV) build

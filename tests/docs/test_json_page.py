@@ -80,6 +80,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory, mnist: Path) -> Iterator[Orch]
     """A home with a run of everything that a report has a place for, as far as a few seconds reach."""
     cli = Orch(tmp_path_factory.mktemp("json") / "home")
     (cli.home.parent / "mnist.onnx").write_bytes(mnist.read_bytes())
+    (cli.home / "nightly").mkdir(parents=True)
+    suite = 'models = ["mnist.onnx"]\ndevice = ["all"]\nstart = "22:00"\ndeadline = "06:00"\n'
+    (cli.home / "nightly" / "lab.toml").write_text(suite)
     plan = cli.home.parent / "plan.toml"
     plan.write_text('[[matrix]]\nrecipe = ["onnx", "basic"]\n[[matrix]]\nrecipe = ["basic"]\nep = ["nnapi"]\n')
     ended = cli(

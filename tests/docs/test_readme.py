@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.nights.suite import parse_suite
 from orchestrator.plan.load import parse_plan
 from tests.forked_orch import ROOT
 from tests.orch_cli import Orch
@@ -77,7 +78,7 @@ def runnable(line: str) -> list[str]:
 def test_each_command_line_works(lab: Orch, line: str) -> None:
     if "PLAN.toml" in line or "…" in line:
         pytest.skip(f"a form, not an example: {line}")
-    if line.startswith(("orch virtual", "orch cancel", "orch devices", "orch replay")):
+    if line.startswith(("orch virtual", "orch cancel", "orch devices", "orch replay", "orch nightly")):
         words = shlex.split(line)[1:]
         assert lab(*words[:2] if words[0] == "virtual" else words[:1], "--help").code == 0
         return
@@ -101,6 +102,13 @@ def test_the_plan_in_the_docs_is_one() -> None:
     assert found
     for text in found:
         assert parse_plan(tomllib.loads(text), "docs/plan.md").matrix
+
+
+def test_the_nightlies_in_the_docs_are_some() -> None:
+    texts = [text for name in ("README.md", "docs/nightly.md") for text in blocks(ROOT / name, "toml")]
+    assert len(texts) == 2
+    for text in texts:
+        assert parse_suite(text.encode(), "docs").device == ["all"]
 
 
 def test_the_readme_quotes_a_real_report() -> None:
