@@ -9,9 +9,9 @@ Written, with its seed and every parameter, before any rule was tried on it. Wha
 * **Bursts.** In 1 of 400 nights somebody computes beside the case: exponential, 4 % in the mean. Three of four are over
   when it is asked again, the fourth lasts all night.
 * **Gaps.** 3 % of nights have no figures.
-* **Its phone**, which ten series share: in 1 of 60 nights it becomes slower by 3 to 12 % for some nights, 3 in the mean;
-  each case has 0.8 to 1.2 of that, and so has the canary, which strays by 0.7 % itself. Once in 90 nights, in the
-  mean, its system is another, and each case's level moves by up to 10 % either way.
+* **Its phone**, which ten series share: in 1 of 60 nights it becomes slower by 3 to 12 % for some nights, 3 in the
+  mean; each case has 0.8 to 1.2 of that, the canary, which strays by 0.7 % itself, all of it. Once in 90 nights, in
+  the mean, its system is another, and each case's level moves by up to 10 % either way.
 * **A step** of so many per cent up, at a night between the 20th and the 80th, for good; none where none is asked for,
   but half of these series become faster by 2 to 10 % once. In the 15 nights before a step up, and after it, no phone
   gets another system: the rule has nothing to say of a base that it was told to throw away.

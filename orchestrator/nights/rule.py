@@ -75,13 +75,13 @@ def after(series: Series, night: Night) -> tuple[Judged, Series]:
     if other := _another_base(series.last, own):
         lost = f"; it was slower since {series.fallen.first_bad.night}" if series.fallen else ""
         fresh = Series(limits=limits)
-        return _say(fresh, own, Verdict.REBASED, f"{other}: a new base{lost}"), fresh.with_night(fresh.level(own, 0), 0)
+        return _say(fresh, own, Verdict.REBASED, f"{other}: a new base{lost}"), fresh.with_night(fresh.level(own, 0.0))
     share = series.share(own)
     level = series.level(own, share)
     if series.nights < limits.base:
         reason = f"{series.nights} of the {limits.base} nights that make a base"
-        return _say(series, own, Verdict.INSUFFICIENT, reason), series.with_night(level, share)
-    return _judged(series, _looked(series, night, level, share))
+        return _say(series, own, Verdict.INSUFFICIENT, reason), series.with_night(level)
+    return _judged(series, _looked(series, night, level))
 
 
 def _another_base(last: CaseNight | None, own: CaseNight) -> str:
@@ -101,27 +101,26 @@ class _Looked:
     """A night as it is judged: its level, with what was asked again in it; its miss, and that with the night before."""
 
     level: Level
-    share: float
     one: Miss
     pair: Miss | None
     confirmed: bool
     reason: str
 
 
-def _looked(series: Series, night: Night, level: Level, share: float) -> _Looked:
+def _looked(series: Series, night: Night, level: Level) -> _Looked:
     limits = series.limits
-    one, confirmed, reason = series.one(level.value), False, ""
+    one, confirmed, reason = series.one(level), False, ""
     suspected = one.value > one.limit(limits.suspicion, limits.least)
-    asked = [series.level(one, series.share(one)).value for one in night.again if one.rounds_s]
+    asked = [series.level(run, series.share(run)).value for run in night.again if run.rounds_s]
     if suspected and asked:
-        second = series.one(statistics.median(asked))
+        second = series.one(replace(level, value=statistics.median(asked)))
         level = replace(level, value=(level.value + statistics.median(asked)) / 2)
-        one = series.one(level.value)
+        one = series.one(level)
         suspected = second.value > second.limit(limits.suspicion, limits.least)
         confirmed = suspected and one.value > one.limit(limits.alarm, limits.least)
         reason = "asked again, it was slow again" if suspected else "asked again, it was not slow"
     level = replace(level, suspected=suspected)
-    return _Looked(level, share, one, series.pair(level.value), confirmed, reason)
+    return _Looked(level, one, series.pair(level), confirmed, reason)
 
 
 def _judged(series: Series, seen: _Looked) -> tuple[Judged, Series]:
@@ -133,10 +132,10 @@ def _judged(series: Series, seen: _Looked) -> tuple[Judged, Series]:
     if series.fallen is not None:
         return _still(series, seen, series.fallen)
     if pair is not None and series.both(pair, level.value, up=False):
-        moved = series.moved(1, level, seen.share, None)
+        moved = series.moved(1, level, None)
         word = _word(series, level.night, pair, Verdict.IMPROVED, "two nights in a row")
         return _around(word, series.levels[-2].night, series.levels[-1].night), moved
-    taken = series.with_night(level, seen.share)
+    taken = series.with_night(level)
     if level.suspected:
         word = _word(series, level.night, one, Verdict.SUSPECTED, seen.reason)
         return _around(word, series.levels[-1].night, level.night), taken
@@ -145,10 +144,10 @@ def _judged(series: Series, seen: _Looked) -> tuple[Judged, Series]:
 
 def _phones(series: Series, seen: _Looked) -> str:
     """That a night would have been suspected but for what the phone's canary shares; "" else."""
-    raw = replace(seen.one, value=seen.one.value + seen.share)
-    if seen.share == 0.0 or raw.value <= raw.limit(series.limits.suspicion, series.limits.least):
+    raw = replace(seen.one, value=seen.one.value + seen.level.share)
+    if seen.level.share == 0.0 or raw.value <= raw.limit(series.limits.suspicion, series.limits.least):
         return ""
-    return f"{math.expm1(raw.value):.1%} slower, but so is the phone: its canary by {math.expm1(seen.share):.1%}"
+    return f"{math.expm1(raw.value):.1%} slower, but so is the phone: its canary by {math.expm1(seen.level.share):.1%}"
 
 
 def _fallen(series: Series, seen: _Looked, miss: Miss, *, bad: int) -> tuple[Judged, Series]:
@@ -168,7 +167,7 @@ def _fallen(series: Series, seen: _Looked, miss: Miss, *, bad: int) -> tuple[Jud
     if known is not None:
         reason = f"a further step; slower since {known.first_bad.night}"
     word = _word(series, level.night, miss, Verdict.REGRESSED, reason)
-    moved = series.moved(bad, level, seen.share, fallen)
+    moved = series.moved(bad, level, fallen)
     return _around(word, fallen.last_good, fallen.first_bad), moved
 
 
@@ -178,11 +177,11 @@ def _still(series: Series, seen: _Looked, fallen: Fallen) -> tuple[Judged, Serie
     whole = replace(one, value=level.value - fallen.base)
     near = [value - fallen.base < fallen.step / 2 for value in (series.levels[-1].value, level.value)]
     if near[1] and (near[0] or one.value < -one.limit(limits.suspicion, limits.least)):
-        back = replace(series.moved(0, level, seen.share, None), levels=(*fallen.before, level))
+        back = replace(series.moved(0, level, None), levels=(*fallen.before, level))
         word = _word(series, level.night, whole, Verdict.RECOVERED, f"it was slower since {fallen.first_bad.night}")
         return _around(word, fallen.last_good, fallen.first_bad), back
     word = _word(series, level.night, whole, Verdict.REGRESSED, f"since {fallen.first_bad.night}")
-    return _around(word, fallen.last_good, fallen.first_bad), series.with_night(level, seen.share)
+    return _around(word, fallen.last_good, fallen.first_bad), series.with_night(level)
 
 
 def _around(word: Judged, last_good: CaseNight | None, first_bad: CaseNight) -> Judged:

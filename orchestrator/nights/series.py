@@ -16,6 +16,8 @@ from orchestrator.nights.nouns import CaseNight
 
 LEAST_SCALE = 0.0005
 """No series is as quiet as that: 0.05 %."""
+SHARE_STRAYS = 0.5
+"""What slows a phone slows each case by more or less than its canary: by so much of the share a limit is raised."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +45,12 @@ class Night:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A night that was judged: its level without the phone's share, and its standard error by its rounds alone."""
+    """A night that was judged: its level without the phone's share, the standard error by its rounds, that share."""
 
     value: float
     error: float | None
     night: CaseNight
+    share: float = 0.0
     suspected: bool = False
 
 
@@ -59,10 +62,11 @@ class Miss:
     value: float
     scale: float
     freedom: float
+    slack: float = 0.0
 
     def limit(self, chance: float, least: float) -> float:
         """What a miss has to pass to be rarer than `chance`, and more than `least`."""
-        return max(math.log1p(least), t_above(chance, self.freedom) * self.scale)
+        return max(math.log1p(least), t_above(chance, self.freedom) * self.scale) + self.slack
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,33 +105,33 @@ class Series:
         used = (self.levels[:-1] if without_last else self.levels)[-self.limits.window :]
         return statistics.median(one.value for one in used), len(used)
 
-    def one(self, value: float) -> Miss:
-        """How a night of this level misses."""
+    def one(self, level: Level) -> Miss:
+        """How a night misses."""
         expected, count = self.base(without_last=self.doubtful)
-        return self._miss(value - expected, self.misses, count)
+        return self._miss(level.value - expected, self.misses, count, level.share)
 
-    def pair(self, value: float) -> Miss | None:
-        """How the last night and one of this level miss together; None where too little is known."""
+    def pair(self, level: Level) -> Miss | None:
+        """How the last night and this one miss together; None where too little is known."""
         if len(self.levels) < 2 or len(self.pairs) < 2:
             return None
         expected, count = self.base(without_last=True)
-        return self._miss((self.levels[-1].value + value) / 2 - expected, self.pairs, count)
+        last = self.levels[-1]
+        share = (last.share + level.share) / 2
+        return self._miss((last.value + level.value) / 2 - expected, self.pairs, count, share)
 
-    def both(self, pair: Miss | None, value: float, *, up: bool) -> bool:
+    def both(self, pair: Miss, value: float, *, up: bool) -> bool:
         """Whether two nights are surely slower (`up`) or faster, each by at least half of what both show together."""
-        if pair is None:
-            return False
         sign = 1.0 if up else -1.0
         expected, _ = self.base(without_last=True)
         least = min(sign * (one - expected) for one in (self.levels[-1].value, value))
         size = sign * pair.value
         return size > pair.limit(self.limits.alarm, self.limits.least) and least > size / 2
 
-    def _miss(self, value: float, misses: Sequence[float], nights: int) -> Miss:
+    def _miss(self, value: float, misses: Sequence[float], nights: int, share: float) -> Miss:
         rounds = [one.error for one in self.levels[-self.limits.window :] if one.error is not None]
         floor = max(LEAST_SCALE, statistics.median(rounds) if rounds else 0.0)
         scale = max(scale_of(misses), floor) * short_base(nights, self.limits.window)
-        return Miss(value, scale, freedom_of(len(misses)))
+        return Miss(value, scale, freedom_of(len(misses)), SHARE_STRAYS * share)
 
     def share(self, own: CaseNight) -> float:
         """How much of a night is the phone's: by how much its canary is surely slower than under the same binary so
@@ -147,33 +151,34 @@ class Series:
 
     def level(self, own: CaseNight, share: float) -> Level:
         """A night's level without the phone's share."""
-        return Level(level_of(own.rounds_s) - share, round_error(own.rounds_s), own)
+        return Level(level_of(own.rounds_s) - share, round_error(own.rounds_s), own, share)
 
-    def with_night(self, level: Level, share: float) -> Series:
+    def with_night(self, level: Level) -> Series:
         """With a night that is as those before: a level more, a canary more, and its misses are noise."""
         misses, pairs, window = self.misses, self.pairs, self.limits.window
-        if len(self.levels) > 1:
+        if len(self.levels) > 1 and level.share == 0.0:
             expected, count = self.base(without_last=self.doubtful)
             misses = (*misses, (level.value - expected) / short_base(count, window))
             expected, count = self.base(without_last=True)
             pairs = (*pairs, ((self.levels[-1].value + level.value) / 2 - expected) / short_base(count, window))
-        return replace(self._with_canary(level.night, share), levels=(*self.levels, level), misses=misses, pairs=pairs)
+        return replace(self._with_canary(level), levels=(*self.levels, level), misses=misses, pairs=pairs)
 
-    def moved(self, bad: int, level: Level, share: float, fallen: Fallen | None) -> Series:
+    def moved(self, bad: int, level: Level, fallen: Fallen | None) -> Series:
         """On a new level: this night, and the last `bad` before it. What those missed was no noise."""
         kept = -bad if bad and len(self.misses) > bad + 2 else None
         return replace(
-            self._with_canary(level.night, share),
+            self._with_canary(level),
             levels=(*(self.levels[-bad:] if bad else ()), level),
             misses=self.misses[:kept],
             pairs=self.pairs[:kept],
             fallen=fallen,
         )
 
-    def _with_canary(self, own: CaseNight, share: float) -> Series:
+    def _with_canary(self, level: Level) -> Series:
+        own = level.night
         now, before = own.circumstances.canary_p50_s, self._canaries_of(own)
         canaries, misses = self.canaries, self.canary_misses
-        if now and now > 0.0 and share == 0.0:
+        if now and now > 0.0 and level.share == 0.0:
             if len(before) > 1:
                 misses = (*misses, math.log(now) - statistics.median(before))
             canaries = (*canaries, (own.circumstances.binary_digest, math.log(now)))
