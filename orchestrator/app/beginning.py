@@ -40,6 +40,7 @@ from orchestrator.plan.case import Case, Side
 from orchestrator.plan.matrix import merge_by_phone
 from orchestrator.plan.order import trials_of
 from orchestrator.plan.pools import among, spares
+from orchestrator.store.kept_numbers import Number, Use
 from orchestrator.store.records import PhoneRecord, RunContents, RunRecord
 from orchestrator.variants.canary import NAME
 from orchestrator.variants.crew import Ahead
@@ -83,6 +84,8 @@ def begin(ready: Ready, site: Site) -> Farm:
     if not ready.anew:
         refuse_unfinished(contents.run, kept, site.ledger, site.home)
     site.ledger.add_run(contents)
+    if ready.wish.sides is not None:
+        site.ledger.kept.keep([Number(run_id)], Use.GATED if kept.fail_if else Use.COMPARED, "orch ab")
     phones = [phone for phone, _ in ready.phones]
     note_batteries(phones, run_id, site.ledger, site.clock.now())
     keep_levels(phones, read_lab(site.home), site.say)

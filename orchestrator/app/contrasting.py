@@ -19,6 +19,7 @@ from orchestrator.report.show import Target, parse_target
 from orchestrator.report.source import text
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frames import RunFrames
+from orchestrator.store.kept_numbers import Number, Use
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunState
 from orchestrator.variants.align import Step, align
@@ -38,9 +39,21 @@ def compare_runs(home: Home, base: str, new: str, asked: AskedComparison, *, unf
     try:
         read = [_read(ledger, home, target, unfinished=unfinished) for target in targets]
         met = compare(read[0].side, read[1].side, asked)
-        return _with_operators(met, read)
+        found = _with_operators(met, read)
+        _keep(ledger, met, [one.frames.run_id for one in read], asked)
+        return found
     finally:
         ledger.close()
+
+
+def _keep(ledger: Ledger, met: Met, runs: Sequence[str], asked: AskedComparison) -> None:
+    """The raw files of what was held against each other stay."""
+    numbers = [
+        Number(run_id, case.cell.phone, case.cell.case)
+        for pair in met.pairs
+        for run_id, case in zip(runs, (pair.base, pair.new), strict=True)
+    ]
+    ledger.kept.keep(numbers, Use.GATED if asked.gates else Use.COMPARED, f"orch compare {runs[0]} {runs[1]}")
 
 
 def _read(ledger: Ledger, home: Home, target: Target, *, unfinished: bool) -> _Read:

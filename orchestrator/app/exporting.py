@@ -28,6 +28,7 @@ from orchestrator.store.dictionary import dictionary_rows, dictionary_text
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.export import write_csv, write_parquet
 from orchestrator.store.frames import RunFrames
+from orchestrator.store.kept_numbers import Number, Use
 from orchestrator.store.ledger import Ledger
 
 TableFormat = Literal["csv", "parquet"]
@@ -54,15 +55,15 @@ def export_run(home: Home, run: str, folder: Path, asked: AskedExport) -> tuple[
     ledger = Ledger.open(home.root)
     try:
         run_id = ledger.find_run(run)
-        store = EvidenceStore(home.root)
-        frames = RunFrames(ledger, store, run_id, lenient=asked.lenient)
+        frames = RunFrames(ledger, EvidenceStore(home.root), run_id, lenient=asked.lenient)
         part = folder.with_name(f".{folder.name}.{os.getpid()}")
         try:
             part.mkdir(parents=True)
-            raw, lost = _raw_files(part, frames, store, lenient=asked.lenient) if asked.evidence else ([], [])
+            raw, lost = _raw_files(part, frames, lenient=asked.lenient) if asked.evidence else ([], [])
             written = [*raw, *_fill(part, frames, asked, lost)]
             _sums(part, written)
             part.rename(folder)
+            ledger.kept.keep([Number(run_id)], Use.EXPORTED, f"orch export {run_id}")
         except EvidenceUnread as error:
             raise StoreError(f"{error}; --lenient leaves it out") from error
         except OSError as error:
@@ -84,7 +85,7 @@ def _refuse_taken(folder: Path) -> None:
         raise UsageError(Problem(str(folder), "holds something already", "give a folder that is not there yet"))
 
 
-def _raw_files(folder: Path, frames: RunFrames, store: EvidenceStore, *, lenient: bool) -> tuple[list[Path], list[str]]:
+def _raw_files(folder: Path, frames: RunFrames, *, lenient: bool) -> tuple[list[Path], list[str]]:
     """The content of every file of every attempt under its digest; and, where that is left out, what can't be read."""
     target = folder / "evidence"
     target.mkdir()
@@ -97,7 +98,7 @@ def _raw_files(folder: Path, frames: RunFrames, store: EvidenceStore, *, lenient
     for digest, whose in owner.items():
         try:
             with (target / digest).open("wb") as stream:
-                stream.writelines(store.pieces(digest))
+                stream.writelines(frames.evidence.pieces(digest))
         except StoreError as error:
             words = f"{whose} can't be read: {error}"
             if not lenient:

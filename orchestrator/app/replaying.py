@@ -43,6 +43,7 @@ from orchestrator.report.source import text
 from orchestrator.report.summarize import summarize
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frames import RunFrames
+from orchestrator.store.kept_numbers import Number, Use
 from orchestrator.store.records import PhoneRecord, RunContents
 from orchestrator.variants.shelf import Shelf
 
@@ -113,6 +114,8 @@ def replay(again: Again, site: Site) -> Replaying:
     new = _New(run_id=run_id, tool=tool, able=able, cases=cases, canary=canary, kept=kept)
     contents = _contents(new, asked, site)
     site.ledger.add_run(contents)
+    then = Number(asked.contents.run.run_id, asked.phone.phone, asked.case.case_id)
+    site.ledger.kept.keep([then, Number(run_id)], Use.REPLAYED, f"orch replay: {run_id}")
     note_batteries([one for one, _ in able], run_id, site.ledger, site.clock.now())
     keep_levels([one for one, _ in able], read_lab(site.home), site.say)
     materials = kept_materials(contents, kept, Tools(tool, tool), site.home)

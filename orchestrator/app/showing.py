@@ -23,11 +23,10 @@ def show_text(home: Home, what: str, *, as_json: bool, colour: bool = False) -> 
     ledger = Ledger.open(home.root)
     try:
         run_id = ledger.find_run(target.run)
-        evidence = EvidenceStore(home.root)
-        frames = RunFrames(ledger, evidence, run_id, lenient=True)
+        frames = RunFrames(ledger, EvidenceStore(home.root), run_id, lenient=True)
 
         def read(sha256: str) -> bytes:
-            return evidence.read(sha256, MAX_SHOWN_BYTES)
+            return frames.evidence.read(sha256, MAX_SHOWN_BYTES)
 
         view = show(frames, dataclasses.replace(target, run=run_id), read)
     finally:

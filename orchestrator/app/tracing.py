@@ -40,8 +40,8 @@ def write_merged_trace(home: Home, what: str, out: Path | None) -> tuple[Path, i
     ledger = Ledger.open(home.root)
     try:
         run_id = ledger.find_run(asked.run)
-        evidence = EvidenceStore(home.root)
-        rows = [row for row in source.records(RunFrames(ledger, evidence, run_id).attempts) if _is_asked(row, asked)]
+        frames = RunFrames(ledger, EvidenceStore(home.root), run_id).read_now()
+        rows = [row for row in source.records(frames.attempts) if _is_asked(row, asked)]
     finally:
         ledger.close()
     if not rows:
@@ -51,7 +51,7 @@ def write_merged_trace(home: Home, what: str, out: Path | None) -> tuple[Path, i
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:
-            for piece in _json(_events(rows, evidence), run_id):
+            for piece in _json(_events(rows, frames.evidence), run_id):
                 file.write(piece)
         part.replace(target)
     except OSError as error:

@@ -7,7 +7,8 @@ without it, and `unread` says what was left out.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import TypeVar
 
 import numpy as np
@@ -19,8 +20,8 @@ from android_runner.perf_report import MAX_STDOUT_BYTES, Latencies, iteration_li
 from android_runner.result_file import MAX_RESULT_FILE_BYTES, parse_result_file
 from android_runner.trace import TraceTable, read_trace_chunks
 from orchestrator.errors import StoreError
-from orchestrator.store.evidence import EvidenceStore
-from orchestrator.store.records import AttemptRecord
+from orchestrator.store.evidence import EvidenceCleaned, EvidenceStore
+from orchestrator.store.records import AttemptRecord, VariantRecord
 
 RESULT_FILE = "result.csv"
 _TRACE_CHUNK_BYTES = 1024 * 1024
@@ -38,12 +39,17 @@ class AttemptEvidence:
         self._evidence = evidence
         self._lenient = lenient
         self._unread: dict[str, None] = {}
+        self._cleaned: dict[str, set[str]] = {}
         self._traces: dict[str, TraceTable | None] = {}
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """What was left out so far, a sentence each."""
-        return tuple(self._unread)
+        """What was left out so far, a sentence each; one for all that was cleaned at a time."""
+        cleaned = [
+            f"{words}: of {len(attempts)} attempt{'s' * (len(attempts) != 1)}"
+            for words, attempts in sorted(self._cleaned.items())
+        ]
+        return (*cleaned, *self._unread)
 
     def latencies(self, attempt: AttemptRecord) -> Latencies:
         """The latency of each iteration in seconds; none where the attempt kept none."""
@@ -92,7 +98,10 @@ class AttemptEvidence:
             words = f"attempt {attempt.attempt_id}: {name} can't be read: {error}"
             if not self._lenient:
                 raise EvidenceUnread(words) from error
-            self.leave_out(words)
+            if isinstance(error, EvidenceCleaned):
+                self._cleaned.setdefault(str(error), set()).add(attempt.attempt_id)
+            else:
+                self.leave_out(words)
             return None
 
 
@@ -103,3 +112,22 @@ def _not_there() -> None:
 def trace_name(evidence: Iterable[str]) -> str | None:
     """Which of an attempt's files is its trace."""
     return next((name for name in sorted(evidence) if name.endswith(".json")), None)
+
+
+def cleaned_days(
+    cleaned: Mapping[tuple[str, str], datetime], attempts: Iterable[AttemptRecord], variants: Iterable[VariantRecord]
+) -> dict[str, str]:
+    """By digest the day on which a run's file was cleaned; `cleaned` is when, by phone and case.
+
+    An attempt that came later has its files.
+    """
+    if not cleaned:
+        return {}
+    days: dict[str, str] = {}
+    for one in attempts:
+        at = cleaned.get((one.phone, one.case_id))
+        if at is not None and one.recorded_at <= at:
+            days |= dict.fromkeys(one.evidence.values(), f"{at:%Y-%m-%d}")
+    if (own := cleaned.get(("", ""))) is not None:
+        days |= {one.claim_graph: f"{own:%Y-%m-%d}" for one in variants if one.claim_graph}
+    return days

@@ -14,7 +14,7 @@ import re
 import secrets
 import shutil
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -31,11 +31,21 @@ _GZIP_LEVEL = 3
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
+class EvidenceCleaned(StoreError):
+    """Raw files that somebody cleaned: neither lost nor damaged."""
+
+
 class EvidenceStore:
     """The evidence of a home. Any number of threads and processes may keep and read at once."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, cleaned: Callable[[str], str] | None = None) -> None:
+        """`cleaned` says of a digest when it was cleaned, "" where it was not."""
         self.directory = home / "evidence"
+        self._cleaned = cleaned
+
+    def knowing(self, cleaned: Callable[[str], str]) -> EvidenceStore:
+        """The same, for who knows what was cleaned."""
+        return EvidenceStore(self.directory.parent, cleaned)
 
     def keep_bytes(self, data: bytes) -> str:
         """Keep `data`; its sha256. Raises StoreError."""
@@ -167,8 +177,11 @@ class EvidenceStore:
         return next((path for path in (plain, plain.with_name(f"{sha256}.gz")) if path.is_file()), None)
 
     def path(self, sha256: str) -> Path:
-        """The file that holds a digest's content, gzipped if its name ends in `.gz`. Raises StoreError."""
+        """The file that holds a digest's content, gzipped if its name ends in `.gz`. Raises StoreError, and of these
+        EvidenceCleaned where that is known."""
         place = self._place(sha256)
+        if place is None and self._cleaned is not None and (when := self._cleaned(sha256)):
+            raise EvidenceCleaned(f"raw files cleaned on {when}")
         if place is None:
             raise StoreError(f"evidence {sha256} is missing from {self.directory} (bring it back from a copy)")
         return place

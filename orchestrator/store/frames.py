@@ -19,10 +19,10 @@ from android_runner.trace_shapes import shapes_of
 from orchestrator.errors import StoreError
 from orchestrator.outcome import Measured
 from orchestrator.plan.case import Case, Purpose
-from orchestrator.store.attempt_evidence import AttemptEvidence
+from orchestrator.store.attempt_evidence import AttemptEvidence, cleaned_days
 from orchestrator.store.battery_rows import with_batteries
 from orchestrator.store.columns import CHECKS, COLD_STARTS, COLUMNS, ITERATIONS, OPERATORS, PARTITIONS, PLACEMENTS
-from orchestrator.store.evidence import EvidenceStore
+from orchestrator.store.evidence import EvidenceCleaned, EvidenceStore
 from orchestrator.store.frame_rows import Cells, RunRows, dropped_cells, phone_cells, run_cells, variant_cells
 from orchestrator.store.incidents import incident_cells
 from orchestrator.store.ledger import Ledger
@@ -47,8 +47,8 @@ class RunFrames:
     def __init__(self, ledger: Ledger, evidence: EvidenceStore, run_id: str, *, lenient: bool = False) -> None:
         """With `lenient`, evidence that can't be read is left out, and `unread` says so."""
         self._ledger = ledger
-        self._evidence = evidence
-        self._files = AttemptEvidence(evidence, lenient=lenient)
+        self.evidence = evidence.knowing(lambda digest: self._cleaned.get(digest, ""))
+        self._files = AttemptEvidence(self.evidence, lenient=lenient)
         self.run_id = run_id
         self._graphs: dict[str, Graph] = {}
 
@@ -76,6 +76,11 @@ class RunFrames:
         return records
 
     @cached_property
+    def _cleaned(self) -> dict[str, str]:
+        """The day on which a file was cleaned, by digest."""
+        return cleaned_days(self._ledger.cleanings.of_run(self.run_id), self._attempt_records, self._contents.variants)
+
+    @cached_property
     def _counted(self) -> set[str]:
         return {row.attempt_id for row in self._trial_rows if row.attempt_id is not None}
 
@@ -85,7 +90,7 @@ class RunFrames:
 
     def read_now(self) -> RunFrames:
         """Read all that the ledger says; it may be closed afterwards. Evidence is still read when asked for."""
-        _ = (self._contents, self._summary, self._trial_rows, self._attempt_records, self.incidents)
+        _ = (self._contents, self._summary, self._trial_rows, self._attempt_records, self.incidents, self._cleaned)
         return self
 
     @cached_property
@@ -185,13 +190,15 @@ class RunFrames:
             if variant.claim_graph:
                 try:
                     found[variant.variant_id] = self._claim_graph(variant.claim_graph)
+                except EvidenceCleaned as error:
+                    self._files.leave_out(f"{error}: of the variants, for NNAPI's rules")
                 except (ValueError, StoreError) as error:
                     self._files.leave_out(f"{variant.model_name} {variant.recipe}: its graph can't be read: {error}")
         return found
 
     def _claim_graph(self, digest: str) -> Graph:
         if digest not in self._graphs:
-            self._graphs[digest] = graph_from_text(self._evidence.read(digest, MAX_CLAIM_GRAPH_BYTES))
+            self._graphs[digest] = graph_from_text(self.evidence.read(digest, MAX_CLAIM_GRAPH_BYTES))
         return self._graphs[digest]
 
     @cached_property

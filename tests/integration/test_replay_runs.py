@@ -22,6 +22,12 @@ def cases_of(home: Path) -> dict[str, set[str]]:
     return found
 
 
+def kept_whys(home: Path) -> set[str]:
+    """Why raw files stay."""
+    with sqlite3.connect(home / "ledger.sqlite") as ledger:
+        return {why for (why,) in ledger.execute("select why from kept")}
+
+
 @pytest.mark.timeout(180)
 def test_the_same_question_in_a_run_of_its_own(orch: Orch, mnist: Path, tmp_path: Path) -> None:
     old, new = binary(tmp_path / "old", "0.210"), binary(tmp_path / "new", "0.105")
@@ -29,6 +35,7 @@ def test_the_same_question_in_a_run_of_its_own(orch: Orch, mnist: Path, tmp_path
     shutil.copy(mnist, model)
     ended = orch("ab", model, "--a", f"binary={old}", "--b", f"binary={new}", *PHONE, *FAST, "--rounds", "3")
     assert ended.code == 0, ended
+    assert kept_whys(orch.home) == {"compared"}
     model.unlink()  # shelf and home have what is needed
     shutil.rmtree(tmp_path / "new")
     ended = orch("replay", "@last/virtual-pixel-8-1/B default", "--virtual-slots", "2")
@@ -41,6 +48,7 @@ def test_the_same_question_in_a_run_of_its_own(orch: Orch, mnist: Path, tmp_path
     assert cases["replay"] < cases["ab"]
     assert " agrees: 0.105 ms then, 0.105 ms now" in " ".join(ended.out.split())
 
+    assert kept_whys(orch.home) == {"compared", "replayed"}
     other = orch("replay", "@last/virtual-pixel-8-1/1", "--device", "virtual:redmi-go", "--virtual-slots", "2")
     assert other.code == 0, other
     assert "is another device model, whose figures are its own" in " ".join(other.out.split())
