@@ -32,6 +32,7 @@ _MODULES = (
     "orchestrator.app.preparing", "orchestrator.app.planning", "orchestrator.app.listing", "orchestrator.farm.lane",
     "orchestrator.report.devices", "orchestrator.report.terminal", "orchestrator.report.markdown",
     "android_runner.verdict", "android_runner.trace", "android_runner.virtual.lifecycle", "onnx", "pandas",
+    "orchestrator.report.html.page", "orchestrator.cli.nightly", "orchestrator.cli.night", "scipy.special",
     "sqlalchemy.dialects.sqlite", "adbutils",
 )  # fmt: skip
 

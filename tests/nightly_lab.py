@@ -13,12 +13,15 @@ PHONES = ("virtual-pixel-8-1", "virtual-pixel-8-2")
 SLOTS = ("--virtual-slots", "2")
 
 
-def levelled_tool(folder: Path, per_mille: int = 1000, *, sleep_s: float = 0.02) -> Path:
-    """A perf_test that sleeps, and says latencies of so many per mille of its usual level, each process up to ± 3 per
-    mille off (by its process number): figures that no load of this computer can move."""
+def levelled_tool(folder: Path, per_mille: int = 1000, two_threads: int = 1000, *, sleep_s: float = 0.02) -> Path:
+    """A perf_test that sleeps, and says latencies of so many per mille of its usual level (of another with `-x 2`),
+    each process up to ± 3 per mille off (by its process number): figures that no load of this computer can move."""
     tool = sleeping_perf_test(folder, sleep_s)
     text = tool.read_text()
-    level = f"slow=$(({per_mille} + $$ % 7 - 3)) #"
+    level = f"""case " $said " in *' -x 2 '*) slow={two_threads} ;; *) slow={per_mille} ;; esac
+slow=$((slow + $$ % 7 - 3)) #"""
+    assert text.count("repetitions=1000\n") == 1
+    text = text.replace("repetitions=1000\n", "repetitions=1000 said=$*\n")
     assert text.count("slow=1000 #") == 1
     tool.write_text(text.replace("slow=1000 #", level))
     return tool
@@ -34,7 +37,7 @@ class NightlyLab:
         self.folder.mkdir(parents=True)
         self._place.mkdir()
         shutil.copy(model, self._place / "net.onnx")
-        (self._place / "plan.toml").write_text('twins = false\ncanary = false\n[[matrix]]\nrecipe = ["onnx"]\n')
+        self.plan()
         self.tool = levelled_tool(self._place)
         self.write()
 
@@ -53,9 +56,16 @@ class NightlyLab:
         lines = [f"{name} = {'true' if value is True else repr(value)}" for name, value in said.items()]
         (self.folder / "lab.toml").write_text("\n".join(lines).replace("'", '"') + "\n")
 
-    def level(self, per_mille: int, *, sleep_s: float = 0.02) -> None:
+    def plan(self, *threads: int) -> None:
+        """Ask for the case of the default settings, and for one each with so many threads."""
+        text = 'twins = false\ncanary = false\n[[matrix]]\nrecipe = ["onnx"]\n'
+        more = f'[[matrix]]\nrecipe = ["onnx"]\nthreads = {list(threads)}\n' if threads else ""
+        (self._place / "plan.toml").write_text(text + more)
+
+    def level(self, per_mille: int, two_threads: int = 1000, *, sleep_s: float = 0.02) -> None:
         """Give another perf_test from now on."""
-        self.tool = levelled_tool(self._place / f"level-{per_mille}-{sleep_s:g}", per_mille, sleep_s=sleep_s)
+        folder = self._place / f"level-{per_mille}-{two_threads}-{sleep_s:g}"
+        self.tool = levelled_tool(folder, per_mille, two_threads, sleep_s=sleep_s)
         self.write()
 
     def tonight(self, *, began_s: float, ends_s: float, **changes: object) -> str:

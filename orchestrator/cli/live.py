@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from types import FrameType
+from types import FrameType, MappingProxyType
 
 import typer
 
@@ -35,6 +35,7 @@ from orchestrator.app.standing import drive
 from orchestrator.app.wish import Wish
 from orchestrator.cli.progress import Progress
 from orchestrator.errors import ExitCode
+from orchestrator.farm.lock import PhoneLock
 from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
 from orchestrator.plan.pools import pools_of, spares
@@ -113,9 +114,9 @@ def go(  # noqa: PLR0913 - the options of one command
         farm.tally.incomplete |= bool(missing)
         if hot_plug:
             farm.watches = [*farm.watches, HotPlug(ready, farm, site)]
-        drive(home, farm.run_id)
         libraries = [path for path, _ in custom_ops(wish.plan.custom_ops).host]
-        return follow(farm, site, progress, libraries, strict=strict, all_tables=all_tables)
+        with _driven(farm, drive(home, farm.run_id), named.claims):
+            return follow(farm, site, progress, libraries, strict=strict, all_tables=all_tables)
 
 
 def go_on(  # noqa: PLR0913 - as above
@@ -133,14 +134,16 @@ def go_on(  # noqa: PLR0913 - as above
     run's own."""
     with _at_work(home, adb_port, slots) as (site, progress):
         run_id = site.ledger.find_run(run) if run else _newest_unfinished(site.ledger)
-        drive(home, run_id)
+        lock = drive(home, run_id)
         left_s = None if ends_at is None else float(seconds_left(ends_at, site.clock.now()))
         found = resume(run_id, site, asked_slots, left_s)
         if found.farm is None:
+            lock.release()
             say(f"{found.run_id} is finished: nothing is left to run")
             return int(ExitCode.DONE)
         say(f"{found.run_id}: {found.adopted} attempts taken over from phones, {found.open_trials} trials to go")
-        return follow(found.farm, site, progress, found.custom_ops, strict=strict, all_tables=all_tables)
+        with _driven(found.farm, lock):
+            return follow(found.farm, site, progress, found.custom_ops, strict=strict, all_tables=all_tables)
 
 
 def go_again(again: Again, home: Home, *, adb_port: int, slots: int, all_tables: bool) -> int:
@@ -149,6 +152,16 @@ def go_again(again: Again, home: Home, *, adb_port: int, slots: int, all_tables:
         found = replay(again, site)
         drive(home, found.farm.run_id)
         return follow(found.farm, site, progress, found.custom_ops, strict=False, all_tables=all_tables)
+
+
+@contextmanager
+def _driven(farm: Farm, lock: PhoneLock, claims: Mapping[str, PhoneLock] = MappingProxyType({})) -> Iterator[None]:
+    """The claims on a run and its phones, given back at its end, as this process may begin another run; while trials
+    go on on the phones they are kept to the process's end."""
+    yield
+    if not farm.left:
+        for one in (lock, *claims.values(), *(turn.lock for turn in farm.turns.values())):
+            one.release()
 
 
 @contextmanager

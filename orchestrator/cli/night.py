@@ -1,17 +1,23 @@
-"""One night on the terminal: its run made or gone on with, as `orch run` and `orch resume` do it, and its end."""
+"""One night on the terminal: its run made or gone on with, as `orch run` and `orch resume` do it, what was slow asked
+again, and its end."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from orchestrator.app.nightly.judging import judged_in, regressed, to_confirm
 from orchestrator.app.nightly.outcome import codes_of
-from orchestrator.app.nightly.record import NightRecord, NightRuns, begun, read_record, runs_of, write_record
+from orchestrator.app.nightly.record import NightRecord, begun, read_record, runs_of, write_record
 from orchestrator.app.nightly.suites import Nightly, run_options
 from orchestrator.app.wish import Wish, wish_of
 from orchestrator.cli.live import go, go_on, say
 from orchestrator.errors import ExitCode, FarmError, worst
 from orchestrator.nights.calendar import Night
+from orchestrator.nights.nouns import CONFIRMS_TAG, Judged
+from orchestrator.report.numbers import plural
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunState, RunSummary
 
@@ -35,6 +41,8 @@ def carry_out(nightly: Nightly, night: Night, where: Where) -> int:
     problem = ""
     try:
         codes.append(_measured(nightly, night, where))
+        if codes != [ExitCode.INTERRUPTED]:
+            codes += _confirmed(nightly, night, where)
     except FarmError as error:
         codes.append(error.exit_code)
         problem = str(error)
@@ -51,17 +59,41 @@ def missed(nightly: Nightly, night: Night) -> int:
 
 def _measured(nightly: Nightly, night: Night, where: Where) -> ExitCode:
     """The night's own run."""
-    own = _runs(nightly, night).own
+    with _ledger(nightly) as ledger:
+        own = runs_of(nightly.name, night.name, ledger).own
     if own is None:
         return _begin(nightly, night, wish_of(run_options(nightly, night.name)), where)
     return _go_on(own, nightly, night, where)
+
+
+def _confirmed(nightly: Nightly, night: Night, where: Where) -> list[ExitCode]:
+    """What was slow is asked again at once, in a run of its own, once a night."""
+    with _ledger(nightly) as ledger:
+        runs, slow = runs_of(nightly.name, night.name, ledger), to_confirm(judged_in(ledger, nightly.name, night.name))
+    unfinished = next((one for one in runs.confirming if one.state is not RunState.FINISHED), None)
+    if runs.own is None or not (unfinished or (slow and not runs.confirming)):
+        return []
+    words = f"{plural(len(slow), 'series', 'series')} slower than before"
+    if night.over(datetime.now(UTC)):
+        say(f"{words}: not asked again, the deadline has passed")
+        return []
+    say(f"{words}: asked again")
+    try:
+        if unfinished is not None:
+            return [_go_on(unfinished, nightly, night, where)]
+        wish = wish_of(run_options(nightly, night.name, (f"{CONFIRMS_TAG}{runs.own.run.run_id}",)))
+        return [_begin(nightly, night, replace(wish, only=slow), where)]
+    except FarmError as error:
+        say(f"orch: not asked again: {error}")
+        return [ExitCode.INCOMPLETE]
 
 
 def _begin(nightly: Nightly, night: Night, wish: Wish, where: Where) -> ExitCode:
     command = f"orch nightly run {nightly.name} --date {night.name}"
     code = go(
         wish, nightly.home, adb_port=where.adb_port, slots=where.slots, yes=True, verify_staged=False, strict=False,
-        all_tables=False, command=command, anew=True, hot_plug=nightly.suite.hot_plug, ends_at=night.ends_at,
+        all_tables=False, command=command, anew=True, hot_plug=nightly.suite.hot_plug and wish.only is None,
+        ends_at=night.ends_at,
     )  # fmt: skip
     return ExitCode(code)
 
@@ -75,23 +107,34 @@ def _go_on(run: RunSummary, nightly: Nightly, night: Night, where: Where) -> Exi
         )  # fmt: skip
         if code != ExitCode.DONE:
             return ExitCode(code)
-    ledger = Ledger.open(nightly.home.root)
-    try:
+    with _ledger(nightly) as ledger:
         return worst(codes_of(run.run.run_id, ledger))
-    finally:
-        ledger.close()
-
-
-def _runs(nightly: Nightly, night: Night) -> NightRuns:
-    ledger = Ledger.open(nightly.home.root)
-    try:
-        return runs_of(nightly.name, night.name, ledger)
-    finally:
-        ledger.close()
 
 
 def _ended(nightly: Nightly, record: NightRecord, codes: list[ExitCode], problem: str) -> int:
+    """The night's end: what became of its series, and its exit code."""
+    with _ledger(nightly) as ledger:
+        judged = judged_in(ledger, nightly.name, record.night)
+    if slower := regressed(judged):
+        codes = [*codes, ExitCode.GATE_FAILED]
+        for one in slower:
+            say(f"regressed  {_in_words(one)}")
     code = worst(codes)
     ended = replace(record, ended_at=datetime.now(UTC).isoformat(), exit=code.value, problem=problem)
     write_record(nightly, ended)
     return int(code)
+
+
+def _in_words(one: Judged) -> str:
+    key = one.key
+    change = "" if one.change is None else f" {one.change - 1:+.1%}"
+    return f"{key.phone} {key.model_name} {key.row_name}{change}: {one.reason}"
+
+
+@contextmanager
+def _ledger(nightly: Nightly) -> Iterator[Ledger]:
+    ledger = Ledger.open(nightly.home.root)
+    try:
+        yield ledger
+    finally:
+        ledger.close()
