@@ -92,7 +92,7 @@ def run(
         ),
     ] = "",
 ) -> int:
-    """Do what is due: begin the night, go on with one that was cut off, else nothing."""
+    """Do what is due: begin the night, go on with one that was cut off, else nothing. Exit 1 where a case regressed."""
     from orchestrator.app.nightly.record import alone, read_record  # noqa: PLC0415
     from orchestrator.app.nightly.standing import Due, due  # noqa: PLC0415
     from orchestrator.app.nightly.suites import find_nightly  # noqa: PLC0415
