@@ -18,10 +18,11 @@ from pathlib import Path
 from orchestrator.app.clean_plan import AskedCleaning, Leaving, RunOnDisk, enough, in_order, leaving_of
 from orchestrator.app.disk_use import parts_of, size_of
 from orchestrator.app.standing import run_lock
-from orchestrator.errors import Problem, StoreError, UsageError
+from orchestrator.errors import Problem, UsageError
 from orchestrator.farm.lock import PhoneLock
 from orchestrator.home import Home
 from orchestrator.report.disk import CleanedRun, Cleaning, SparedRun
+from orchestrator.report.numbers import plural
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.kept_numbers import Number
 from orchestrator.store.ledger import Ledger
@@ -93,6 +94,7 @@ class _Sweep:
             self._kept[one.number.run_id].add(one.number)
         self._living = {one.run_id for one in self._all if run_lock(home, one.run_id).holder() is not None}
         self._read: dict[str, tuple[Leaving, dict[str, int]]] = {}
+        self._of: dict[Number, frozenset[str]] = {}
         self._problems: list[str] = []
 
     def clean(self) -> Cleaning:
@@ -151,6 +153,7 @@ class _Sweep:
         if run.run_id not in self._read:
             found = {one.number: one.digests for one in self._book.raw_files(run.run_id)}
             leaving = leaving_of(run, found.keys(), self._kept.get(run.run_id, ()))
+            self._of |= found
             digests = {digest for number in leaving.numbers for digest in found[number]}
             files = {one: size for one in digests if (size := self._store.size_bytes(one))}
             self._read[run.run_id] = leaving, files
@@ -182,14 +185,20 @@ class _Sweep:
         numbers = [number for one in batch.leaving for number in one.numbers]
         self._book.begin(numbers, self._now)
         settled_s = time.time() - self._settled_s
-        for digest in batch.files:
+        stays: set[str] = set()
+        for digest in list(batch.files):
             try:
-                self._store.remove(digest, untouched_since_s=settled_s)
-            except (OSError, StoreError) as error:
-                self._problems.append(f"evidence {digest}: {error}")
+                if not self._store.remove(digest, untouched_since_s=settled_s):
+                    stays.add(digest)
+            except OSError as error:
+                self._problems.append(f"evidence {digest}: {error.strerror or error}")
+                stays.add(digest)
+        batch.files = {one: size for one, size in batch.files.items() if one not in stays}
+        if stays and not self._problems:
+            self._problems.append(f"{plural(len(stays), 'raw file')}, which something kept this moment: next time")
         for folder in (*batch.reports, *batch.shelf, *batch.binaries):
             self._remove(folder)
-        self._book.end(numbers)
+        self._book.end([one for one in numbers if not self._of[one] & stays])
 
     def _remove(self, folder: Path) -> None:
         """A folder, out of sight first, so that nobody finds half of it."""

@@ -44,7 +44,8 @@ COMMANDS: dict[str, Entry] = {
     "nightly": Entry("nightly", "Lab", "What runs each night: install, run, status, uninstall."),
     "plan": Entry("run", "Tools", "What `orch run` would do, with an estimate; touches no phone."),
     "trace": Entry("reports", "Tools", "A run's traces as one file for Perfetto and chrome://tracing."),
-    "export": Entry("reports", "Tools", "A run as a folder to hand on: tables, report, dictionary."),
+    "export": Entry("reports", "Tools", "A run to hand on: a folder of tables and report, or one file."),
+    "import": Entry("bundles", "Tools", "Take a run in that `orch export --bundle` wrote."),
     "virtual": Entry("virtual", "Tools", "Virtual phones: up, list, down."),
 }
 _GROUPS = ("Everyday", "Decide", "Lab", "Tools")

@@ -125,7 +125,10 @@ def trace(
 @app.command("export")
 def export(
     run: Annotated[str, typer.Argument(help="A run's name, a unique part of it, @last.")],
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder to make.")],
+    folder: Annotated[str, typer.Argument(metavar="[DIR]", help="The folder to make.")] = "",
+    bundle: Annotated[
+        str, typer.Option("--bundle", metavar="FILE", help="One file instead, for orch import: rows and raw files.")
+    ] = "",
     format_: Annotated[
         Literal["csv", "parquet"], typer.Option("--format", help="Of the tables: csv, parquet.")
     ] = "csv",
@@ -135,7 +138,17 @@ def export(
     ] = False,
     home: HomeOption = "",
 ) -> int:
-    """A run as a folder to hand on: every table, the report, what each column holds, checksums."""
+    """A run as a folder to hand on: every table, the report, what each column holds, checksums. Or as one file that
+    another home takes in."""
+    if bool(folder) == bool(bundle):
+        what = "DIR contradicts --bundle" if folder else "neither DIR nor --bundle FILE"
+        raise UsageError(Problem("arguments", what, "orch export RUN DIR, or orch export RUN --bundle FILE"))
+    if bundle:
+        if evidence or format_ != "csv":
+            raise UsageError(Problem("--bundle", "has raw files and no tables", "leave out --evidence and --format"))
+        from orchestrator.cli.bundles import write_bundle  # noqa: PLC0415 - as below
+
+        return write_bundle(home_with_runs(home), run, Path(bundle).absolute(), lenient=lenient)
     from orchestrator.app.exporting import CHECKSUMS, AskedExport, export_run  # noqa: PLC0415 - pandas is loaded when called
     from orchestrator.cli.answer import short  # noqa: PLC0415
     from orchestrator.report.numbers import size  # noqa: PLC0415

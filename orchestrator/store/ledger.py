@@ -19,6 +19,7 @@ from orchestrator.outcome import Outcome
 from orchestrator.store import block_rows, joined_rows, run_rows, trial_rows
 from orchestrator.store.alert_book import AlertBook
 from orchestrator.store.battery_log import BatteryLog
+from orchestrator.store.bundle_rows import BundleRows
 from orchestrator.store.cleaning_book import CleaningBook
 from orchestrator.store.codec import moment_from, moment_text, word_from
 from orchestrator.store.database import Database
@@ -69,6 +70,7 @@ class Ledger:
         self.alerts = AlertBook(database)
         self.kept = KeptNumbers(database)
         self.cleanings = CleaningBook(database)
+        self.bundles = BundleRows(database)
 
     @classmethod
     def open(cls, home: Path) -> Ledger:

@@ -131,6 +131,10 @@ def test_a_run_that_goes_on_and_a_file_that_was_kept_again_are_left_alone(home: 
     lock.release()
     assert there(home, raw[0].values()) == [True, True]
     assert there(home, (first, second)) == [True, False]
+    assert [words for words in done.problems if "next time" in words]
+    age(EvidenceStore(home.root).path(first), moment_of(1))
+    clean(home, ledger, old(1), now=moment_of(9))
+    assert there(home, (first, second)) == [False, False], "it is not forgotten"
     ledger.close()
 
 
