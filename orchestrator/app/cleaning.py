@@ -198,7 +198,9 @@ class _Sweep:
             self._problems.append(f"{plural(len(stays), 'raw file')}, which something kept this moment: next time")
         for folder in (*batch.reports, *batch.shelf, *batch.binaries):
             self._remove(folder)
-        self._book.end([one for one in numbers if not self._of[one] & stays])
+        open_still = {one for one in numbers if self._of[one] & stays}
+        open_still |= {Number(one.run_id) for one in open_still}  # so that the next one looks at these runs again
+        self._book.end([one for one in numbers if one not in open_still])
 
     def _remove(self, folder: Path) -> None:
         """A folder, out of sight first, so that nobody finds half of it."""
