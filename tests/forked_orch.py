@@ -1,6 +1,6 @@
 """The real `orch` as a fork of a process that has its modules loaded: a command costs what it does, not its imports.
 
-`Orch.start` starts a Python of its own, as people do; what is asked hundreds of times goes this way.
+`Orch.start_afresh` starts a Python of its own, as people do; what is asked hundreds of times goes this way.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -33,7 +34,8 @@ _MODULES = (
     "orchestrator.report.devices", "orchestrator.report.terminal", "orchestrator.report.markdown",
     "android_runner.verdict", "android_runner.trace", "android_runner.virtual.lifecycle", "onnx", "pandas",
     "orchestrator.report.html.page", "orchestrator.cli.nightly", "orchestrator.cli.night", "scipy.special",
-    "sqlalchemy.dialects.sqlite", "adbutils",
+    "orchestrator.variants.undeclared", "pyarrow.pandas_compat", "jinja2", "sqlite3", "sqlalchemy.dialects.sqlite",
+    "adbutils", "adbutils.binaries",
 )  # fmt: skip
 
 
@@ -65,11 +67,69 @@ class Forked:
         return code
 
 
+class Piped:
+    """A command that was started, with its streams as pipes: what tests use of `subprocess.Popen`."""
+
+    def __init__(self, forked: Forked, out: int, err: int) -> None:
+        self.pid = forked.pid
+        self.returncode: int | None = None
+        self.stdout, self.stderr = os.fdopen(out), os.fdopen(err)
+        self._forked = forked
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.poll() is None:
+            self._forked.send(number)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def poll(self) -> int | None:
+        """Its exit code, None while it runs."""
+        return self.wait() if self.returncode is None and self._forked.ended(0) else self.returncode
+
+    def wait(self) -> int:
+        """Its exit code; minus the signal that ended it."""
+        if self.returncode is None:
+            self.returncode = self._forked.wait()
+        return self.returncode
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """What it still says on both streams, to their ends. Raises TimeoutError; it runs on then."""
+        with ThreadPoolExecutor(2) as pool:
+            said = [pool.submit(stream.read) for stream in (self.stdout, self.stderr)]
+            try:
+                out, err = (one.result(timeout) for one in said)
+            except TimeoutError:
+                self.kill()  # which ends both
+                raise
+        self.stdout.close()
+        self.stderr.close()
+        self.wait()
+        return out, err
+
+
+def fork_piped(words: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> Piped:
+    """Start a command, to be read from while it runs; stdin is empty."""
+    (out, to_out), (err, to_err) = os.pipe(), os.pipe()
+    return Piped(_fork(words, env, cwd, to_out, to_err), out, err)
+
+
 def fork_orch(words: Sequence[str], *, env: Mapping[str, str], cwd: Path, out: Path, err: Path) -> Forked:
     """Start a command; stdin is empty."""
+    to_out, to_err = (os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND) for path in (out, err))
+    return _fork(words, env, cwd, to_out, to_err)
+
+
+def _fork(words: Sequence[str], env: Mapping[str, str], cwd: Path, out: int, err: int) -> Forked:
+    """Start a command on these two descriptors, which are closed here."""
     answers = socket.socket(socket.AF_UNIX)
     answers.connect(_server())
-    order = {"argv": list(words), "env": dict(env), "cwd": str(cwd), "out": str(out), "err": str(err)}
+    order = {"argv": list(words), "env": dict(env), "cwd": str(cwd)}
+    socket.send_fds(answers, [b"\n"], [out, err])
+    os.close(out)
+    os.close(err)
     answers.sendall(json.dumps(order).encode() + b"\n")
     pid = int(_line(answers))
     pidfd = None
@@ -159,6 +219,7 @@ def _line(answers: socket.socket) -> bytes:
 def _serve(path: str) -> None:
     for name in _MODULES:
         importlib.import_module(name)
+    importlib.import_module("orchestrator.report.html.page").template()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -182,12 +243,15 @@ def _serve(path: str) -> None:
 def _attend(answers: socket.socket) -> None:
     """Be the parent of one command: tell its pid, then how it ended."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _, streams, _, _ = socket.recv_fds(answers, 1, 2)
     with answers.makefile("rb") as orders:
         order = json.loads(orders.readline())
     pid = os.fork()
     if pid == 0:
         answers.close()
-        _be_orch(order)
+        _be_orch(order, streams)
+    for stream in streams:
+        os.close(stream)
     with suppress(OSError):  # who asked may be gone
         answers.sendall(b"%d\n" % pid)
         _, status = os.waitpid(pid, 0)
@@ -195,7 +259,7 @@ def _attend(answers: socket.socket) -> None:
     os._exit(0)
 
 
-def _be_orch(order: Mapping[str, object]) -> None:
+def _be_orch(order: Mapping[str, object], streams: Sequence[int]) -> None:
     from orchestrator.cli.main import main
 
     env, argv = order["env"], order["argv"]
@@ -206,8 +270,9 @@ def _be_orch(order: Mapping[str, object]) -> None:
     os.environ.update(env)
     os.chdir(str(order["cwd"]))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    for descriptor, name in ((1, "out"), (2, "err")):
-        os.dup2(os.open(str(order[name]), os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
+    for descriptor, stream in enumerate(streams, start=1):
+        os.dup2(stream, descriptor)
+        os.close(stream)
     sys.argv = ["orch", *argv]
     code = 70
     try:

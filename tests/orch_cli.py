@@ -1,6 +1,6 @@
 """The real `orch`, run as a process over a home of its own.
 
-`start` starts it as people do; a call runs it to its end, as a fork that has its modules loaded.
+`start_afresh` starts it as people do; `start` and a call, to its end, fork a process that has its modules loaded.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.forked_orch import ROOT, fork_orch
+from tests.forked_orch import ROOT, Piped, fork_orch, fork_piped
 from tests.no_phones import PORT_VARIABLE, empty_server_port
 
 
@@ -25,7 +25,7 @@ def cpu_plan(folder: Path) -> Path:
     return plan
 
 
-def wait_for_line(process: subprocess.Popen[str], start: str) -> None:
+def wait_for_line(process: subprocess.Popen[str] | Piped, start: str) -> None:
     """Read a command's stderr up to a line that starts so."""
     assert process.stderr is not None
     for line in process.stderr:
@@ -60,8 +60,12 @@ class Orch:
             PORT_VARIABLE: str(empty_server_port()),
         }
 
-    def start(self, *words: str | Path, **extra: object) -> subprocess.Popen[str]:
+    def start(self, *words: str | Path) -> Piped:
         """Start a command and leave it running, with its streams as pipes."""
+        return fork_piped(list(map(str, words)), env=self.env, cwd=self.home.parent)
+
+    def start_afresh(self, *words: str | Path, **extra: object) -> subprocess.Popen[str]:
+        """The same with a Python of its own."""
         return subprocess.Popen(
             [sys.executable, "-m", "orchestrator", *map(str, words)],
             env=self.env,

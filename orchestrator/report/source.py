@@ -100,9 +100,11 @@ class RunFrames(Protocol):
 
 def records(frame: pd.DataFrame) -> list[Row]:
     """A frame's rows as mappings; NaN, NaT and NA become None."""
-    return [
-        {str(key): _said(value) for key, value in row.items()} for row in frame.astype(object).to_dict(orient="records")
-    ]
+    if frame.empty:
+        return []
+    names = [str(name) for name in frame.columns]  # column by column: pandas' own rows cost ten times as much
+    columns = [[_said(value) for value in frame[name].tolist()] for name in frame.columns]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _said(value: object) -> object:

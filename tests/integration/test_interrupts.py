@@ -64,7 +64,7 @@ def _interrupted(orch: Orch, words: Sequence[str | Path], rng: random.Random) ->
 
 def _interrupted_afresh(orch: Orch, words: Sequence[str | Path], rng: random.Random) -> tuple[int, str]:
     """The same of a process of its own, as people start it."""
-    process = orch.start(*words, start_new_session=True)
+    process = orch.start_afresh(*words, start_new_session=True)
     wait_for_line(process, "run ")
     _interrupt(process.send_signal, rng)
     out, err = process.communicate(timeout=60)

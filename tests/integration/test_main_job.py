@@ -126,7 +126,7 @@ def _killed(orch: Orch, words: Sequence[str | Path], rng: random.Random) -> bool
 
 def _killed_afresh(orch: Orch, words: Sequence[str | Path], rng: random.Random) -> bool:
     """The same of a process of its own, as people start it."""
-    process = orch.start(*words)
+    process = orch.start_afresh(*words)
     time.sleep(rng.uniform(0.3, 3.0))
     process.send_signal(signal.SIGKILL)
     process.communicate()

@@ -12,13 +12,14 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
 from orchestrator.farm.lock import PhoneLock
+from tests.forked_orch import Piped
 from tests.orch_cli import ROOT, Orch, cpu_plan, wait_for_line
 
 TURNS = "[lab]\nlongest_stretch_minutes = 0.001\n"
@@ -38,7 +39,7 @@ def turns(home: Path) -> list[str]:
     return [run for at, run in enumerate(order) if at == 0 or order[at - 1] != run]
 
 
-def said_by_both(both: list[subprocess.Popen[str]], phone: str, port: int) -> list[str]:
+def said_by_both(both: Sequence[subprocess.Popen[str] | Piped], phone: str, port: int) -> list[str]:
     """What two runs say that meet at one phone: it is kept from both until both wait, however slowly they start."""
     lock = PhoneLock(f"{phone}@{port}")
     assert lock.take("0101-test-aaaa") is None

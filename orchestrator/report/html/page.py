@@ -123,7 +123,7 @@ def render_html(summary: RunSummary, frames: DetailFrames) -> str:
     """The report as one file; its title is the sentence."""
     found = details(summary, frames)
     base = "default" if summary.ab is None else "A"
-    return _template().render(
+    return template().render(
         title=shown(summary.headline),
         run=summary.head,
         run_words=run_words(summary),
@@ -247,7 +247,8 @@ def _json(found: Details) -> str:
 
 
 @cache
-def _template() -> jinja2.Template:
+def template() -> jinja2.Template:
+    """The page's template; it is compiled once a process."""
     import jinja2  # noqa: PLC0415 - only who asks for HTML needs it
 
     def is_table(block: Block) -> bool:
