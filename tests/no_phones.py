@@ -16,12 +16,10 @@ import time
 from functools import cache
 from pathlib import Path
 
-from android_runner.adb.server import DEFAULT_PORT, AdbServer, adb_binary, running
+from android_runner.adb.server import AdbServer, adb_binary, running
 from android_runner.deadline import Deadline
 
 PORT_VARIABLE = "ORCH_ADB_PORT"
-NOWHERE = "nowhere"
-"""What the variable says where no test has asked for a server: `orch` refuses it."""
 _SESSION = "ORCH_TEST_SESSION"
 """In the environment of everything that a session of tests starts: which one."""
 _BLIND = {name: "0" for name in ("ADB_USB", "ADB_MDNS", "ADB_EMU", "ADB_LIBUSB")}
@@ -30,9 +28,8 @@ _BLIND = {name: "0" for name in ("ADB_USB", "ADB_MDNS", "ADB_EMU", "ADB_LIBUSB")
 @cache
 def empty_server_port() -> int:
     """The port of this process's own server, which ends with this process."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
+    port = _free_port()
+    os.environ[PORT_VARIABLE] = str(port)
     home = tempfile.mkdtemp(prefix="orch-no-phones-")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ADB_", "ANDROID_"))}
     process = subprocess.Popen(
@@ -52,6 +49,12 @@ def empty_server_port() -> int:
     return port
 
 
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
 def _end(process: subprocess.Popen[bytes], home: str) -> None:
     process.terminate()
     process.wait(10)
@@ -59,18 +62,21 @@ def _end(process: subprocess.Popen[bytes], home: str) -> None:
 
 
 def mark_session() -> None:
-    """Let everything that this process starts be known, and have no port for real phones until a test asks for one."""
+    """Let everything that this process starts be known, and look for real phones where nobody is."""
     os.environ.setdefault(_SESSION, f"{os.getpid()}-{time.time_ns()}")
-    os.environ[PORT_VARIABLE] = NOWHERE
+    os.environ[PORT_VARIABLE] = str(_free_port())
 
 
 def servers_for_real_phones(proc: Path = Path("/proc")) -> list[int]:
-    """The processes of adb servers on the default port that this session has started, which it must not."""
+    """The processes of adb servers for real phones that this session has started, which it must not.
+
+    The tests' own and those of virtual phones are started with `nodaemon`.
+    """
     mark, found = f"{_SESSION}={os.environ.get(_SESSION)}".encode(), []
     for entry in proc.iterdir():
         try:
             words = (entry / "cmdline").read_bytes()
-            if b"adb" in words and str(DEFAULT_PORT).encode() in words:
+            if b"adb" in words and b"fork-server" in words:
                 found += [int(entry.name)] if mark in (entry / "environ").read_bytes().split(b"\0") else []
         except (OSError, ValueError):
             continue
