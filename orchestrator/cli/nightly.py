@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli.digest import alerts, digest
 from orchestrator.cli.options import HomeOption, JsonOption, Place, flat
 from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode, Problem, UsageError
@@ -145,6 +146,10 @@ def status(
     else:
         typer.echo(render_nightlies(found, colour=wants_colour()), nl=False)
     return int(ExitCode.DONE)
+
+
+app.command("digest")(digest)
+app.command("alerts")(alerts)
 
 
 def _day(text: str) -> date | None:

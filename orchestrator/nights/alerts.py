@@ -7,7 +7,7 @@ when the hub comes back half.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -77,12 +77,15 @@ class Lost:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """What a night, or a moment of it, showed. `well`: cases that were judged and are not slower (`case_member`).
-    `lab`: every phone of the lab by identity, with its place; who is in neither is not looked at."""
+    `there`: phones that answered to the end; `in_hand`: phones that a person took. `lab`: every phone of the lab by
+    identity, with its place. Whoever is in none of these is as before."""
 
     slower: Sequence[Slower] = ()
     well: Collection[str] = ()
     lost: Sequence[Lost] = ()
-    lab: dict[str, str] = field(default_factory=dict)
+    there: Collection[str] = ()
+    in_hand: Collection[str] = ()
+    lab: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +121,8 @@ def fold(nightly: str, night: str, standing: Sequence[Alert], seen: Seen) -> Fol
     """The alerts after this. `standing` are the open ones of this nightly; told twice of one night, nothing changes."""
     away = {one.phone for one in seen.lost}
     slow = {case_member(one.key) for one in seen.slower}
-    gone = (set(seen.well) - slow) | (set(seen.lab) - away)
-    kept = [_without(one, gone, night) for one in standing if one.stands]
+    ways = [(set(seen.well) - slow, "fast again"), (set(seen.there) - away, "there again"), (seen.in_hand, "in hand")]
+    kept = [_without(one, ways, night) for one in standing if one.stands]
     held = {member for one in kept if one.stands for member in one.members}
     fresh_slow = [one for one in seen.slower if case_member(one.key) not in held]
     fresh_lost = [one for one in seen.lost if one.phone not in held]
@@ -141,7 +144,7 @@ def sudden(folded: Folded) -> tuple[Alert, ...]:
     return tuple(one for one in folded.opened if one.kind in (AlertKind.HUB, AlertKind.LAB))
 
 
-def lost_together(lost: Sequence[Lost], lab: dict[str, str]) -> bool:
+def lost_together(lost: Sequence[Lost], lab: Mapping[str, str]) -> bool:
     """Whether these phones are a whole hub, or more than a fifth of the lab, and not one phone after another."""
     return any(one.kind is not AlertKind.PHONE for one in _absences(lost, Seen(lost=lost, lab=lab), set()))
 
@@ -149,13 +152,14 @@ def lost_together(lost: Sequence[Lost], lab: dict[str, str]) -> bool:
 # --- what stands -------------------------------------------------------------------------------------------------
 
 
-def _without(alert: Alert, gone: Collection[str], night: str) -> Alert:
+def _without(alert: Alert, ways: Sequence[tuple[Collection[str], str]], night: str) -> Alert:
     """The alert without members that are well again; closed with its last one."""
-    left = tuple(member for member in alert.members if member not in gone)
+    why = {member: words for members, words in reversed(ways) for member in members}
+    left = tuple(member for member in alert.members if member not in why)
     if left:
         return replace(alert, members=left)
-    why = "fast again" if alert.kind is AlertKind.REGRESSION else "there again"
-    return replace(alert, members=(), closed_night=night, why=why)
+    said = dict.fromkeys(why[member] for member in alert.members)
+    return replace(alert, members=(), closed_night=night, why=", ".join(said))
 
 
 def _joined(alert: Alert, members: Iterable[str]) -> Alert:
@@ -245,7 +249,7 @@ def _absence(cause: str, kind: AlertKind, words: str, phones: Sequence[Lost]) ->
     return _Found(cause=cause, kind=kind, words=words, members=tuple(one.phone for one in phones))
 
 
-def _hub_gone(left: Sequence[Lost], away: Collection[str], lab: dict[str, str]) -> str | None:
+def _hub_gone(left: Sequence[Lost], away: Collection[str], lab: Mapping[str, str]) -> str | None:
     """The hub nearest to the phones that took the most of those left with it, and all that hang on it."""
     best: tuple[int, str] | None = None
     for one in left:

@@ -81,8 +81,7 @@ def _of_case(good: CaseNight, bad: CaseNight) -> Iterator[Change]:
         cause = f"model {key.model_name}"
         yield _change(What.MODEL, old.model_digest, new.model_digest, words, 0.3 if same_graph else 0.95, cause)
     if _differs(old.binary_digest, new.binary_digest) or _differs(old.ort_version, new.ort_version):
-        before, after = (f"{_ort(one)}{_short(one.binary_digest)}" for one in (old, new))
-        words = f"another perf_test: {before} → {after}"
+        words = f"another perf_test: {_binary(old)} → {_binary(new)}"
         before, after = (f"{one.ort_version} {one.binary_digest}".strip() for one in (old, new))
         yield _change(What.BINARY, before, after, words, 0.9, "binary")
     if _differs(old.settings, new.settings):
@@ -145,8 +144,8 @@ def _short(digest: str) -> str:
     return digest[:_SHORT]
 
 
-def _ort(one: Circumstances) -> str:
-    return f"ORT {one.ort_version} " if one.ort_version else ""
+def _binary(one: Circumstances) -> str:
+    return f"ORT {one.ort_version} ({_short(one.binary_digest)})" if one.ort_version else _short(one.binary_digest)
 
 
 def _moved(before: float | None, after: float | None, words: Callable[[float, float], str]) -> str:

@@ -37,11 +37,11 @@ class AlertBook:
         ended_later = sa.or_(ALERT.c.closed_night == "", ALERT.c.closed_night >= night)
         return self._read(ALERT.c.nightly == nightly, ALERT.c.opened_night <= night, ended_later)
 
-    def all(self, nightly: str) -> tuple[Alert, ...]:
-        """Every one that ever was, the oldest first."""
-        return self._read(ALERT.c.nightly == nightly)
+    def all(self) -> tuple[Alert, ...]:
+        """Every one that ever was, of every nightly, the oldest first."""
+        return self._read()
 
     def _read(self, *where: sa.ColumnElement[bool]) -> tuple[Alert, ...]:
-        query = sa.select(ALERT.c.record).where(*where).order_by(ALERT.c.opened_night, ALERT.c.cause)
+        query = sa.select(ALERT.c.record).where(*where).order_by(ALERT.c.opened_night, ALERT.c.nightly, ALERT.c.cause)
         with self._database.reading() as connection:
             return tuple(from_text(Alert, text) for text in connection.execute(query).scalars())

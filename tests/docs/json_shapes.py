@@ -198,6 +198,8 @@ COMMANDS = (
     Command("orch disk --json", "orchestrator.report.disk.DiskUse"),
     Command("orch disk clean --json", "orchestrator.report.disk.Cleaning"),
     Command("orch nightly status --json", "list of orchestrator.report.nightly_text.NightlyStanding"),
+    Command("orch nightly digest --json", "orchestrator.report.morning.nouns.Digest", "The same as `digest.json`."),
+    Command("orch nightly alerts --json", "list of orchestrator.nights.alerts.Alert"),
     Command("orch virtual list --json", "list of android_runner.virtual.lifecycle.VirtualPhone"),
     Command("orch virtual faults --json", list[FaultThatWas] | list[FaultKind], "With `--kinds` the second."),
     Command("orch model build --json", list[MadeVariant]),

@@ -87,7 +87,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory, mnist: Path) -> Iterator[Orch]
     plan.write_text('[[matrix]]\nrecipe = ["onnx", "basic"]\n[[matrix]]\nrecipe = ["basic"]\nep = ["nnapi"]\n')
     ended = cli(
         "run", "mnist.onnx", plan, "--device", "virtual:pixel-8", "--rounds", "3", "--iterations", "5", "--trace",
-        "--verify",
+        "--verify", "--tag", "nightly=lab", "--tag", "night=2026-04-12",
     )  # fmt: skip
     assert ended.code == 0, ended
     yield cli

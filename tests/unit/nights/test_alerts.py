@@ -108,15 +108,15 @@ def test_a_hub_and_a_phone_elsewhere_are_two():
 
 def test_a_hub_that_comes_back_half_opens_nothing_and_ends_with_its_last_phone():
     first = fold("n", "1", [], Seen(lost=lost("p0", "p1", "p2", "p3"), lab=LAB))
-    half = fold("n", "2", first.opened, Seen(lost=lost("p0", "p1"), lab=LAB))
+    half = fold("n", "2", first.opened, Seen(lost=lost("p0", "p1"), lab=LAB, there=LAB))
     assert (half.opened, half.again[0].members) == ((), ("p0", "p1"))
-    end = fold("n", "3", standing(half), Seen(lab=LAB))
+    end = fold("n", "3", standing(half), Seen(lab=LAB, there=LAB))
     assert [one.why for one in end.closed] == ["there again"]
 
 
 def test_a_second_fall_of_a_closed_alert_is_told_again():
     first = fold("n", "1", [], Seen(lost=lost("p0"), lab=LAB))
-    gone = fold("n", "2", first.opened, Seen(lab=LAB))
+    gone = fold("n", "2", first.opened, Seen(lab=LAB, there=["p0"]))
     assert gone.closed
     assert fold("n", "3", standing(gone), Seen(lost=lost("p0"), lab=LAB)).opened
 
@@ -125,3 +125,9 @@ def test_phones_without_a_place_are_a_labs_alert_at_most():
     nowhere = {f"v{at}": "" for at in range(4)}
     found = fold("n", "1", [], Seen(lost=[Lost(phone=one, name=one) for one in nowhere], lab=nowhere))
     assert kinds(found) == [AlertKind.LAB]
+
+
+def test_a_phone_that_is_neither_there_nor_lost_keeps_its_alert_and_one_in_hand_ends_it():
+    first = fold("n", "1", [], Seen(lost=lost("p0"), lab=LAB))
+    assert fold("n", "2", first.opened, Seen(lab=LAB, there=["p1"])) == Folded()
+    assert [one.why for one in fold("n", "3", first.opened, Seen(lab=LAB, in_hand=["p0"])).closed] == ["in hand"]

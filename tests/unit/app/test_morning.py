@@ -1,0 +1,204 @@
+"""Nights out of a ledger to what people read of them in the morning, and which alerts stand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from orchestrator.app.alerting import LossWatch, at_once, end_night
+from orchestrator.app.morning import morning, which_night
+from orchestrator.errors import UsageError
+from orchestrator.home import Home
+from orchestrator.nights.alerts import Alert, AlertKind
+from orchestrator.report.morning.page import digest_html
+from orchestrator.report.morning.text import digest_text
+from orchestrator.store.incidents import IncidentRecord
+from orchestrator.store.ledger import Ledger
+from orchestrator.store.registered import Hold, Sighting
+from tests.unit.app.lab_of_nights import B3, B4, C1, C2, NIGHTLY, PLACES, Night, measure
+
+NEW = "cc" * 32
+SLOW = {B3: 1.08, B4: 1.08, C1: 1.08, C2: 1.08}
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[tuple[Home, Ledger]]:
+    ledger = Ledger.open(tmp_path)
+    for phone in (B3, B4, C1, C2):
+        ledger.phones.add(phone, "nina")
+        ledger.phones.expect(phone, True, "nina")
+        seen = Sighting(device_model="", serial=phone, where=PLACES[phone], fingerprint=f"os/{phone}")
+        ledger.phones.saw(phone, seen)
+    yield Home(tmp_path), ledger
+    ledger.close()
+
+
+def test_ten_nights_with_a_step_from_the_ninth_and_a_phone_that_dies_on_the_seventh(lab: tuple[Home, Ledger]) -> None:
+    home, ledger = lab
+    told: list[tuple[int, list[Alert], list[Alert]]] = []
+    for day in range(1, 11):
+        there = (B3, B4, C1, C2) if day <= 7 else (B3, C1, C2)
+        slow = {"slower": SLOW, "binary": NEW} if day >= 9 else {}
+        measure(ledger, Night(day=day, phones=there, dies=[B4] if day == 7 else [], **slow))
+        if day == 9:
+            measure(ledger, Night(day=9, phones=there, confirms="0409-lab", **slow))
+        _, folded = end_night(home, ledger, NIGHTLY, f"2026-04-{day:02}")
+        told.append((day, list(folded.opened), list(folded.closed)))
+    assert [day for day, opened, closed in told if opened or closed] == [7, 9]
+    (gone,) = told[6][1]
+    assert (gone.kind, gone.members) == (AlertKind.PHONE, (B4,))
+    assert "hub 1-1.2" in gone.words
+    (slower,) = told[8][1]
+    assert slower.kind is AlertKind.REGRESSION
+    assert len(slower.members) == 9
+    assert "another perf_test" in slower.words
+
+    seventh = morning(home, ledger, NIGHTLY, "2026-04-07")
+    (dead,) = seventh.died
+    assert (dead.name, dead.where, dead.at[:10]) == ("B4", "hub 1-1.2", "2026-04-07")
+    assert "battery 78 %" in dead.vitals
+    assert [words.split("; ")[1].split(",")[0] for words in dead.tried] == [
+        "wait: in vain", "reconnect: in vain", "leave to a person: ended"
+    ]  # fmt: skip
+    assert dead.twin is not None
+    assert dead.twin.name == "B3"
+    assert seventh.hands[0].missing
+    assert seventh.sentence == "nothing regressed, 1 phone is missing"
+
+    ninth = morning(home, ledger, NIGHTLY, "2026-04-09")
+    assert ninth.sentence.startswith("9 cases regressed (another perf_test")
+    shift = ninth.regressed[0]
+    assert (shift.fresh, shift.since, shift.again_in) == (True, "2026-04-09", ("0409-lab-again",))
+    assert shift.change == pytest.approx(0.08, abs=0.01)
+    assert len(shift.trend.points) == 9
+
+    tenth = morning(home, ledger, NIGHTLY, "2026-04-10")
+    assert tenth.sentence == "nothing regressed, 9 cases are still slower, 1 phone is missing"
+    assert [one.kind for one in tenth.standing] == [AlertKind.PHONE, AlertKind.REGRESSION]
+
+
+def test_the_twin_of_a_phone_that_is_dead_from_the_start_stands_for_all_its_cases(lab: tuple[Home, Ledger]) -> None:
+    home, ledger = lab
+    measure(ledger, Night(day=1))
+    measure(ledger, Night(day=2, phones=(B3, C1, C2)))
+    found = morning(home, ledger, NIGHTLY, "2026-04-02")
+    (dead,) = found.died
+    assert dead.twin is not None
+    assert [(one.row, one.last_night) for one in dead.twin.figures] == [
+        ("default", "2026-04-01"), ("cpu all", "2026-04-01"), ("cpu all 4t", "2026-04-01")
+    ]  # fmt: skip
+    assert dead.twin.figures[0].twin_s == pytest.approx(0.004, rel=0.01)
+    assert found.not_run == ()
+    alone = morning(home, ledger, NIGHTLY, "2026-04-01")
+    assert alone.died == ()
+
+
+def test_a_phone_without_a_twin_says_so(lab: tuple[Home, Ledger]) -> None:
+    home, ledger = lab
+    measure(ledger, Night(day=1))
+    measure(ledger, Night(day=2, phones=(B3, B4, C2)))
+    text = digest_text(morning(home, ledger, NIGHTLY, "2026-04-02"))
+    assert "no other Galaxy A54 with s5e8835 measured this night" in text
+
+
+def test_a_refusal_is_news_once_and_its_end_is(lab: tuple[Home, Ledger]) -> None:
+    home, ledger = lab
+    refused = [(B3, "cpu all")]
+    for day, rows in ((1, []), (2, refused), (3, refused), (4, [])):
+        measure(ledger, Night(day=day, refused=rows))
+    days = [morning(home, ledger, NIGHTLY, f"2026-04-0{day}") for day in (1, 2, 3, 4)]
+    assert [[one.reason for one in day.not_run] for day in days] == [[], ["failed: refused"], [], []]
+    assert [day.still for day in days] == [0, 0, 1, 0]
+    assert [one.cases for one in days[3].runs_again] == [("mnist cpu all",)]
+    assert "B3: failed: refused: mnist cpu all" in digest_text(days[3])
+
+
+def test_the_same_step_on_the_third_night_is_insufficient_data_and_no_alert(lab: tuple[Home, Ledger]) -> None:
+    home, ledger = lab
+    for day in (1, 2, 3):
+        measure(ledger, Night(day=day, **({"slower": SLOW, "binary": NEW} if day == 3 else {})))
+        found, folded = end_night(home, ledger, NIGHTLY, f"2026-04-0{day}")
+        assert folded.opened == ()
+    assert found.sentence == "nothing regressed"
+    assert found.insufficient == 12
+    assert "12 cases with insufficient data" in digest_text(found)
+
+
+def test_a_phone_in_hand_is_not_missing_and_ends_its_alert(lab: tuple[Home, Ledger]) -> None:
+    home, ledger = lab
+    measure(ledger, Night(day=1))
+    measure(ledger, Night(day=2, phones=(B3, B4, C1)))
+    _, first = end_night(home, ledger, NIGHTLY, "2026-04-02")
+    assert [one.members for one in first.opened] == [(C2,)]
+    ledger.phones.hold(C2, Hold(by="nina", since=datetime(2026, 4, 3, tzinfo=UTC), why="demo"))
+    measure(ledger, Night(day=3, phones=(B3, B4, C1)))
+    found, second = end_night(home, ledger, NIGHTLY, "2026-04-03")
+    assert [one.why for one in second.closed] == ["in hand"]
+    assert found.hands == ()
+
+
+def test_a_hub_that_goes_while_a_run_lasts_is_told_at_once_and_once(lab: tuple[Home, Ledger]) -> None:
+    home, ledger = lab
+    measure(ledger, Night(day=1))
+    measure(ledger, Night(day=2))
+    heard: list[Alert] = []
+    with LossWatch(home, NIGHTLY, "2026-04-02", "0402-lab", heard.extend, every_s=0.01):
+        _waits(ledger, "0402-lab", C1)
+        assert at_once(home, ledger, NIGHTLY, "2026-04-02", "0402-lab") == ()
+        _waits(ledger, "0402-lab", C2)
+        deadline = datetime.now(UTC).timestamp() + 20
+        while not heard and datetime.now(UTC).timestamp() < deadline:
+            time.sleep(0.02)
+    (told,) = heard
+    assert told.kind is AlertKind.HUB
+    assert "hub 1-2 is gone with its 2 phones (C1, C2)" in told.words
+    assert at_once(home, ledger, NIGHTLY, "2026-04-02", "0402-lab") == ()
+    _, folded = end_night(home, ledger, NIGHTLY, "2026-04-02")  # they came back: every trial of theirs was measured
+    assert ([one.kind for one in folded.closed], folded.opened) == ([AlertKind.HUB], ())
+
+
+def _waits(ledger: Ledger, run: str, phone: str) -> None:
+    ledger.incidents.add(
+        IncidentRecord(
+            run_id=run, phone=phone, at=datetime(2026, 4, 2, 22, 5, tzinfo=UTC), seen="not attached", rung="wait",
+            result="in vain", took_s=60.0,
+        )
+    )  # fmt: skip
+
+
+def test_which_night_is_meant(lab: tuple[Home, Ledger]) -> None:
+    _, ledger = lab
+    with pytest.raises(UsageError, match="no night is in this ledger"):
+        which_night(ledger, "", "")
+    measure(ledger, Night(day=1))
+    measure(ledger, Night(day=2))
+    assert which_night(ledger, "", "") == (NIGHTLY, "2026-04-02")
+    assert which_night(ledger, NIGHTLY, "2026-04-01") == (NIGHTLY, "2026-04-01")
+    with pytest.raises(UsageError, match="its newest: 2026-04-01, 2026-04-02"):
+        which_night(ledger, "", "2026-05-01")
+    with pytest.raises(UsageError, match="known: lab"):
+        which_night(ledger, "lib", "")
+
+
+def test_text_is_narrow_and_the_page_shows_the_same(lab: tuple[Home, Ledger]) -> None:
+    home, ledger = lab
+    for day in range(1, 10):
+        step = {"slower": {B3: 1.08}, "binary": NEW} if day >= 8 else {}
+        there = (B3, B4, C1, C2) if day < 9 else (B3, C1, C2)
+        measure(ledger, Night(day=day, phones=there, refused=[(C1, "default")] if day == 9 else [], **step))
+        if day == 8:
+            measure(ledger, Night(day=8, confirms="0408-lab", **step))
+        end_night(home, ledger, NIGHTLY, f"2026-04-{day:02}")
+    found = morning(home, ledger, NIGHTLY, "2026-04-09")
+    text, page = digest_text(found), digest_html(found)
+    assert max(cell_len(line) for line in text.splitlines()) <= 80
+    assert text == digest_text(found, colour=False)
+    for words in (found.sentence, "B4 Pixel 8", "its twin B3", "failed: refused", "another perf_test"):
+        assert " ".join(words.split()) in " ".join(text.split())
+        assert words in page
+    assert "<script" not in page
