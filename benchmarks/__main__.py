@@ -30,6 +30,7 @@ ROWS = {
     "known_truth": "known_truth",
     "known_truth_phone": "known_truth_phone",
     "ab": "ab",
+    "tuning": "tuning",
     "links": "links",
 }
 """The name of a row, and the module under `benchmarks` whose `run()` measures it."""
