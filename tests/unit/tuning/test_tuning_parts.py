@@ -188,3 +188,16 @@ def test_a_plan_s_cases_are_a_space() -> None:
     }
     assert space.baseline == 0
     assert dict(space.barred) == {2: "out of tolerance: 3 % off"}
+
+
+def test_effects_that_drown_the_noise_are_no_end_of_it() -> None:
+    space = product(3, 4, 2)
+    levels = np.array(space.cells)
+    data = some_data(space, 3)
+    same = replace(data, cells=np.zeros_like(data.cells))
+    problem = _Problem(levels[same.cells], np.zeros(len(data)), same, data.logs)
+    value, slope = problem.evidence(np.array([50.0, 5, 5, 5, -40, -40, -60, 0]))
+    assert math.isfinite(value)
+    assert np.isfinite(slope).all()
+    belief = Surrogate(levels).believed(np.array([12.0, 9, 9, 9, -40, -40, -60, 0]), same, len(space))
+    assert np.isfinite(belief.mean).all()
