@@ -45,6 +45,8 @@ class _Lane:
     battery_c: float | None = None
     clock_ghz: float | None = None
     gone: str = ""
+    waits: str = ""
+    validity: str = ""
 
     @property
     def work(self) -> Work | None:
@@ -60,7 +62,8 @@ class _Lane:
             return "waits"
         if self.at < 0:
             return "stages"
-        return "ok" if self.work.purpose is Purpose.TIME else self.work.purpose.value
+        validity = self.validity if self.validity not in ("", "valid") else "ok"
+        return validity if self.work.purpose is Purpose.TIME else self.work.purpose.value
 
     @property
     def left(self) -> int:
@@ -138,7 +141,7 @@ class SoFar:
     def block_given(self, phone: str, tasks: Mapping[str, Work], now_s: float) -> None:
         """A phone was given a block."""
         lane = self._lanes[phone]
-        lane.gone = ""
+        lane.gone = lane.waits = ""
         lane.tasks, lane.at, lane.heard_s = tuple(sorted(tasks.items())), -1, now_s
         if lane.timed_since_s is None and any(work.purpose is Purpose.TIME for work in tasks.values()):
             lane.timed_since_s, lane.open_then = now_s, lane.open
@@ -156,6 +159,7 @@ class SoFar:
         self._lanes[outcome.event.phone].tasks = ()
         for attempt in outcome.attempts:
             lane = self._lanes[attempt.phone]
+            lane.validity = attempt.validity if attempt.purpose == Purpose.TIME.value else lane.validity
             if attempt.after is not None:
                 fastest_khz = max(attempt.after.current_freq_khz, default=0)
                 lane.battery_c = attempt.after.battery_c
@@ -200,6 +204,11 @@ class SoFar:
     def phone_gone(self, phone: str, why: str) -> None:
         """A phone is given up."""
         self._lanes[phone].gone = why or "lost"
+
+    def waits(self, phone: str, what: str) -> None:
+        """A phone waits until it is given its next block: somebody has it, or another run its turn."""
+        if phone in self._lanes:
+            self._lanes[phone].waits = what
 
     def refuse(self, variant_id: str) -> None:
         """A variant is out of tolerance: its cases are no answer. Safe from any thread."""
@@ -255,7 +264,7 @@ class SoFar:
             name=lane.name,
             done=lane.done,
             total=lane.total,
-            what=lane.gone or (self._what(work) if work is not None else ""),
+            what=lane.gone or (self._what(work) if work is not None else lane.waits if lane.open else ""),
             round=work.round if work is not None and work.trial is not None else None,
             battery_c=lane.battery_c,
             clock_ghz=lane.clock_ghz,

@@ -14,6 +14,7 @@ import typer
 
 from orchestrator.app.asking import able_phones
 from orchestrator.app.beginning import Ready, begin, prepared
+from orchestrator.app.boarding import teller, told_no_more
 from orchestrator.app.claims import name_and_claim
 from orchestrator.app.comparing import Comparing
 from orchestrator.app.custom_ops import custom_ops
@@ -196,7 +197,7 @@ def follow(
         say(f"run {farm.run_id}")
         contents = site.ledger.contents(farm.run_id)
         comparing = Comparing(contents, farm, site, progress.refuse, libraries)
-        progress.begin(contents)
+        progress.begin(contents, teller(site.home, farm.run_id))
         try:
             with preparing(farm, kept_from_text(contents.run.plan_json).steps_of, site):
                 comparing.start()
@@ -206,6 +207,7 @@ def follow(
             raise
         finally:
             progress.end()
+    told_no_more(site.home, farm.run_id)
     comparing.finish(wait=not tally.interrupted)
     if farm.left:
         for lane in farm.lanes.values():

@@ -28,7 +28,7 @@ class Entry:
 
 COMMANDS: dict[str, Entry] = {
     "run": Entry("run", "Everyday", "Measure models on phones: plan, stage, run, report."),
-    "status": Entry("runs", "Everyday", "What runs now, and how far it is."),
+    "status": Entry("runs", "Everyday", "What runs now, phone by phone, and what was cut off."),
     "cancel": Entry("runs", "Everyday", "Stop a run that goes on in another terminal."),
     "resume": Entry("run", "Everyday", "Go on with a run that was cut off; nothing is measured twice."),
     "report": Entry("reports", "Everyday", "A run's answer: page, text, Markdown, JSON, JUnit, CSV, Parquet."),

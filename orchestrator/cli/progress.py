@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from orchestrator.app.so_far import SoFar
 from orchestrator.cli.screen import Above, Screen
@@ -18,6 +18,8 @@ from orchestrator.store.records import RunContents
 
 DRAW_EVERY_S = 0.25
 """A terminal is drawn anew at most this often."""
+TELL_EVERY_S = 1.0
+"""How the run stands is told to others at most this often."""
 SAID_ROWS = 3
 """Rows that the view leaves to what is said while it stands."""
 LINE_EVERY_S = 10.0
@@ -35,10 +37,16 @@ class Progress:
         self._next_s = 0.0
         self._said = ""
         self._answered = False
+        self._tell: Callable[[RunProgress], None] = lambda _: None
+        self._tell_next_s = 0.0
 
-    def begin(self, contents: RunContents) -> None:
-        """The run is about to start. On a terminal, stderr goes above the view from now on."""
+    def begin(self, contents: RunContents, tell: Callable[[RunProgress], None] | None = None) -> None:
+        """The run is about to start. On a terminal, stderr goes above the view from now on.
+
+        `tell` is told how it stands about once a second, for who looks from elsewhere.
+        """
         self._so_far.expect(contents)
+        self._tell = tell or self._tell
         if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
             self._screen = Screen(sys.stderr.fileno())
             self._above = Above(self._screen, sys.stderr)
@@ -92,10 +100,12 @@ class Progress:
 
     def phone_taken(self, phone: str, why: str) -> None:
         """Somebody takes a phone out of the run."""
+        self._so_far.waits(phone, why)
         self._say(f"{shown(phone)} is {shown(why)}: its trial is finished, the others there are skipped")
 
     def phone_shared(self, phone: str, other: str) -> None:
         """Another run has its turn on a phone."""
+        self._so_far.waits(phone, f"turn of {other or 'another run'}")
         self._say(f"{shown(phone)}: it is the turn of {shown(other) or 'another run'}, ours comes after it")
 
     def phone_joined(self, contents: RunContents) -> None:
@@ -128,6 +138,9 @@ class Progress:
     def _changed(self) -> None:
         """Show how the run stands, unless that was done just now."""
         now_s = time.monotonic()
+        if now_s >= self._tell_next_s:
+            self._tell_next_s = now_s + TELL_EVERY_S
+            self._tell(self._so_far.view(now_s))
         if self._screen is not None:
             if now_s >= self._next_s:
                 self._next_s = now_s + DRAW_EVERY_S

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
+import time
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,12 +37,52 @@ def runs(home: HomeOption = "", as_json: JsonOption = False) -> int:
 
 
 @app.command("status")
-def status(home: HomeOption = "", as_json: JsonOption = False) -> int:
-    """What runs now, how far it is, and which runs were cut off."""
-    from orchestrator.app.standing import standings  # noqa: PLC0415
+def status(
+    once: Annotated[bool, typer.Option("--once", help="Once, also on a terminal.")] = False,
+    home: HomeOption = "",
+    as_json: JsonOption = False,
+) -> int:
+    """What runs now, phone by phone, and which runs were cut off; on a terminal until Ctrl-C, or until nothing runs."""
+    from orchestrator.app.boarding import boards  # noqa: PLC0415 - the ledger is opened when called
+    from orchestrator.report.board import render_board  # noqa: PLC0415
+    from orchestrator.store.codec import plain  # noqa: PLC0415
 
-    found = [one for one in standings(home_at(home)) if one.needs_eyes]
-    return _shown(found, as_json=as_json, empty="nothing runs")
+    place = home_at(home)
+    found = boards(place, _now())
+    if as_json:
+        typer.echo(json.dumps(plain(found), indent=2))
+    elif once or not _is_live() or all(run.cut_off for run in found):
+        typer.echo(render_board(found, _now(), colour=wants_colour()), nl=False)
+    else:
+        _follow(place)
+    return int(ExitCode.DONE)
+
+
+LOOK_EVERY_S = 1.0
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _is_live() -> bool:
+    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def _follow(home: Home) -> None:
+    """Draw the board anew each second, until nothing runs any more or somebody presses Ctrl-C."""
+    from orchestrator.app.boarding import boards  # noqa: PLC0415 - as above
+    from orchestrator.cli.screen import Screen  # noqa: PLC0415
+    from orchestrator.report.board import board_lines  # noqa: PLC0415
+
+    screen = Screen(sys.stdout.fileno())
+    with suppress(KeyboardInterrupt):
+        while True:
+            found = boards(home, _now())
+            screen.draw(board_lines(found, _now(), *screen.size()))
+            if all(run.cut_off for run in found):
+                return
+            time.sleep(LOOK_EVERY_S)
 
 
 @app.command("cancel")

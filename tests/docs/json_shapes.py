@@ -190,7 +190,7 @@ COMMANDS = (
     ),
     Command("orch show --json", "orchestrator.report.show.ShowView"),
     Command("orch runs --json", list[RunStanding]),
-    Command("orch status --json", list[RunStanding]),
+    Command("orch status --json", "list of orchestrator.report.board.RunBoard"),
     Command("orch devices --json", "list of orchestrator.report.devices.DeviceRow"),
     Command("orch devices list --json", "list of orchestrator.report.devices.DeviceRow"),
     Command("orch devices restore --json", list[PhonePutBack]),

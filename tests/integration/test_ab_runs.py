@@ -94,8 +94,13 @@ def test_a_killed_comparison_goes_on_with_both_binaries(orch: Orch, mnist: Path,
         "ab", mnist, "--a", f"binary={old}", "--b", f"binary={new}", *PHONE, *FAST, "--rounds", "8", "--delta", "50%"
     )
     assert forked.said("ab  2/16")
+    (now,) = json.loads(orch("status", "--json").out)
+    assert (now["told"], now["cut_off"], len(now["lanes"])) == (True, False, 1), now
     forked.send(signal.SIGKILL)
     assert forked.wait() == -signal.SIGKILL
+    dead = orch("status")
+    assert "dead since 2" in dead.out, dead
+    assert f"orch resume {now['run_id']}" in dead.out, dead
     shutil.rmtree(tmp_path / "new")  # the home has what the run needs
     ended = orch("resume")
     assert ended.code == 0, ended
