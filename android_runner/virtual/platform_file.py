@@ -21,7 +21,6 @@ _NEEDED = (
     "onnx",
     "onnxruntime",
     "numpy",
-    "pydantic",
     "google.protobuf",
     "ml_dtypes",
     "typing_extensions",
