@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from android_runner.recovery.rungs import Result
 from orchestrator.app.morning import incidents_now, material_of
@@ -27,7 +28,7 @@ def end_night(home: Home, ledger: Ledger, nightly: str, night: str) -> tuple[Dig
     material = material_of(home, ledger, nightly, night)
     folded = fold(nightly, night, ledger.alerts.standing(nightly), seen(material))
     ledger.alerts.write(folded.changed)
-    found = digest(material_of(home, ledger, nightly, night))
+    found = digest(replace(material, alerts=ledger.alerts.on(nightly, night)))
     numbers = [Number(run, one.phone) for one in found.regressed for run in (one.last_good, one.first_bad) if run]
     ledger.kept.keep(numbers, Use.ALERTED, f"orch nightly digest {night} --name {nightly}")
     return found, folded
@@ -67,14 +68,15 @@ def _place(phone: str, ledger: Ledger, registry: Registry) -> str:
 
 
 class LossWatch:
-    """Looks, inside its block, every so often whether a hub or much of the lab is gone; `tell` hears of each such alert
-    once, on the watch's own thread. A ledger that can't be read for a moment is asked again."""
+    """Looks, inside its block, every so often whether a hub or much of the lab is gone in the night's newest run;
+    `tell` hears of each such alert once, on the watch's own thread. A ledger that can't be read for a moment is asked
+    again."""
 
     def __init__(
-        self, home: Home, nightly: str, night: str, run_id: str, tell: Callable[[Sequence[Alert]], object],
+        self, home: Home, nightly: str, night: str, tell: Callable[[Sequence[Alert]], object],
         every_s: float = LOOK_EVERY_S,
     ) -> None:  # fmt: skip
-        self._asked = (nightly, night, run_id)
+        self._nightly, self._night = nightly, night
         self._home = home
         self._tell = tell
         self._every_s = every_s
@@ -101,6 +103,8 @@ class LossWatch:
     def _look(self) -> tuple[Alert, ...]:
         ledger = Ledger.open(self._home.root)
         try:
-            return at_once(self._home, ledger, *self._asked)
+            asked = (self._nightly, self._night)
+            runs = [one.run_id for one in ledger.history.nightly_runs() if (one.nightly, one.night) == asked]
+            return at_once(self._home, ledger, *asked, runs[-1]) if runs else ()
         finally:
             ledger.close()

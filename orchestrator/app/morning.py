@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from android_runner.battery import battery_care
 from orchestrator.app.kept import kept_from_text
+from orchestrator.app.nightly.record import FILE as RECORD
 from orchestrator.app.registry import Registry, absent_candidate, bar_of, read_registry
-from orchestrator.errors import Problem, UsageError
+from orchestrator.errors import ExitCode, Problem, UsageError
 from orchestrator.home import Home
 from orchestrator.nights.alerts import Alert, AlertKind
-from orchestrator.nights.nouns import CONFIRMS_TAG, NIGHT_TAG, NIGHTLY_TAG, CaseNight, Judged, SeriesKey, Verdict
+from orchestrator.nights.nouns import CONFIRMS_TAG, CaseNight, Judged, SeriesKey, Verdict
 from orchestrator.nights.rule import judge_each
 from orchestrator.outcome import Skipped, SkipReason
 from orchestrator.plan.select import matches_any, parse_devices
@@ -20,7 +22,7 @@ from orchestrator.report.morning.digest import digest
 from orchestrator.report.morning.nouns import Digest, LastSign, Material, NightPhone, NightRun
 from orchestrator.store.history import LAST, histories
 from orchestrator.store.ledger import Ledger, RunSummary
-from orchestrator.store.records import PhoneRecord, RunRecord, TrialRow, TrialState
+from orchestrator.store.records import PhoneRecord, TrialRow, TrialState
 
 
 def morning(home: Home, ledger: Ledger, nightly: str, night: str) -> Digest:
@@ -28,15 +30,16 @@ def morning(home: Home, ledger: Ledger, nightly: str, night: str) -> Digest:
     return digest(material_of(home, ledger, nightly, night))
 
 
-def which_night(ledger: Ledger, nightly: str, night: str) -> tuple[str, str]:
+def which_night(home: Home, ledger: Ledger, nightly: str, night: str) -> tuple[str, str]:
     """The nightly and the night that are meant; empty: the only nightly, the newest night.
 
-    Raises UsageError when no such night is in the ledger, or several nightlies are.
+    Raises UsageError when no such night is in the ledger or beside it, or several nightlies are.
     """
     found: dict[str, set[str]] = {}
-    for one in ledger.runs():
-        if of := tagged(one.run, NIGHTLY_TAG):
-            found.setdefault(of, set()).add(night_of(one.run))
+    for one in ledger.history.nightly_runs():
+        found.setdefault(one.nightly, set()).add(one.night)
+    for path in home.root.glob(f"nightly/*/*/{RECORD}"):
+        found.setdefault(path.parent.parent.name, set()).add(path.parent.name)
     known = ", ".join(sorted(found))
     if not found:
         raise UsageError(Problem("NIGHT", "no night is in this ledger", "orch nightly run measures one"))
@@ -53,31 +56,33 @@ def which_night(ledger: Ledger, nightly: str, night: str) -> tuple[str, str]:
 
 
 def material_of(home: Home, ledger: Ledger, nightly: str, night: str) -> Material:
-    """What the ledger and the registry know of a night. Raises StoreError."""
-    summaries = [one for one in ledger.runs() if tagged(one.run, NIGHTLY_TAG) == nightly]
-    nights = sorted({night_of(one.run) for one in summaries})
+    """What the ledger, the registry and the night's record know of a night. Raises StoreError."""
+    every = [one for one in ledger.history.nightly_runs() if one.nightly == nightly]
+    nights = {one.night for one in every}
     previous = max((one for one in nights if one < night), default="")
-    runs, before = _runs_of(summaries, night), _runs_of(summaries, previous)
-    last = LAST + sum(one > night for one in nights)
-    series = _until(histories(ledger, nightly=nightly, last=last), night)
+    runs, before = ([ledger.summary(one.run_id) for one in every if one.night == of] for of in (night, previous))
+    series = _until(histories(ledger, nightly=nightly, last=LAST + sum(one > night for one in nights)), night)
     judged, stood = _judged(series, night)
     registry = read_registry(home)
     now = datetime.now(UTC)
     phones, phones_before = _phones(ledger, runs), _phones(ledger, before)
-    trials = [ledger.trials(one.run.run_id) for one in runs]
     alerts = ledger.alerts.on(nightly, night)
     missing = {*_missing(registry, runs, phones), *_still_away(alerts, phones)}
     older = _older(ledger, series, sorted(missing - set(phones_before)))
+    problem, code = _record(home, nightly, night)
     return Material(
         nightly=nightly,
         night=night,
         runs=tuple(_night_run(one) for one in runs),
+        problem=problem,
+        nobody=code == ExitCode.NO_DEVICE and not runs,
         previous=previous,
         histories=series,
         judged=judged,
         stood=stood,
         phones={phone: _night_phone(one, ledger, runs[0].run.run_id) for phone, one in phones.items()},
         phones_before={phone: _night_phone(one, ledger, before[0].run.run_id) for phone, one in phones_before.items()},
+        phones_older={phone: one for phone, (one, _) in older.items()},
         registered=registry.phones,
         in_hand=[phone for phone, one in registry.phones.items() if one.held(now) or one.retired],
         quarantined={
@@ -86,9 +91,8 @@ def material_of(home: Home, ledger: Ledger, nightly: str, night: str) -> Materia
             if one.kept_out(now) and not one.held(now) and not one.retired
         },
         missing=sorted(missing),
-        lost=_lost(trials),
+        lost=_lost([ledger.trials(one.run.run_id) for one in runs]),
         incidents=tuple(one for run in runs for one in incidents_now(ledger, run.run.run_id, phones)),
-        phones_older={phone: one for phone, (one, _) in older.items()},
         last_signs={phone: sign for phone, (_, sign) in older.items() if sign} | _last_signs(ledger, [*before, *runs]),
         care={phone: care for phone in phones if (care := _care(ledger, phone, runs))},
         dropped=tuple(cell for run in runs for cell in ledger.contents(run.run.run_id).dropped),
@@ -96,14 +100,14 @@ def material_of(home: Home, ledger: Ledger, nightly: str, night: str) -> Materia
     )
 
 
-def tagged(run: RunRecord, tag: str) -> str:
-    """What a run's tag of this kind says; empty where it has none."""
-    return next((one.removeprefix(tag) for one in run.tags if one.startswith(tag)), "")
-
-
-def night_of(run: RunRecord) -> str:
-    """The night that a run belongs to."""
-    return tagged(run, NIGHT_TAG) or run.created_at.astimezone().date().isoformat()
+def _record(home: Home, nightly: str, night: str) -> tuple[str, int | None]:
+    """Why a night could not be carried out, and its exit code, as its record has them; nothing where there is none."""
+    try:
+        found = json.loads((home.root / "nightly" / nightly / night / RECORD).read_text(encoding="utf-8"))
+        problem, code = found.get("problem"), found.get("exit")
+    except (OSError, ValueError, AttributeError):
+        return "", None
+    return (problem if isinstance(problem, str) else ""), (code if isinstance(code, int) else None)
 
 
 def incidents_now(ledger: Ledger, run_id: str, phones: Mapping[str, PhoneRecord]) -> list[ShownIncident]:
@@ -126,16 +130,11 @@ def incidents_now(ledger: Ledger, run_id: str, phones: Mapping[str, PhoneRecord]
 # --- runs and series ---------------------------------------------------------------------------------------------
 
 
-def _runs_of(summaries: Iterable[RunSummary], night: str) -> list[RunSummary]:
-    """A night's runs, the first first."""
-    return sorted((one for one in summaries if night_of(one.run) == night), key=lambda one: one.run.created_at)
-
-
 def _night_run(one: RunSummary) -> NightRun:
     return NightRun(
         run=one.run.run_id, state=one.state.value, planned=one.planned, measured=one.measured, failed=one.failed,
         skipped=one.skipped, began_at=one.run.created_at.astimezone(UTC).isoformat(timespec="seconds"),
-        confirms=tagged(one.run, CONFIRMS_TAG),
+        confirms=next((tag.removeprefix(CONFIRMS_TAG) for tag in one.run.tags if tag.startswith(CONFIRMS_TAG)), ""),
     )  # fmt: skip
 
 
@@ -152,10 +151,10 @@ def _judged(
     judged: dict[SeriesKey, Judged] = {}
     stood: set[SeriesKey] = set()
     for key, nights in series.items():
+        if nights[-1].night != night:
+            continue
         words = judge_each(nights)
-        tonight = [word for word in words if word.night == night]
-        if tonight:
-            judged[key] = tonight[-1]
+        judged[key] = words[-1]
         figures = [word for word in words if word.night < night and word.verdict is not Verdict.INSUFFICIENT]
         if figures and figures[-1].verdict is Verdict.REGRESSED:
             stood.add(key)

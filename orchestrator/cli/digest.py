@@ -34,7 +34,7 @@ def digest(
     where = home_with_runs(home)
     ledger = Ledger.open(where.root)
     try:
-        found = morning(where, ledger, *which_night(ledger, name, night))
+        found = morning(where, ledger, *which_night(where, ledger, name, night))
     finally:
         ledger.close()
     if as_json:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from android_runner.host.usb_path import hub_words, hubs_above, path_of
+from android_runner.host.usb_path import hub_words, hubs_above, is_root, path_of
 from orchestrator.nights.changes import Change
 from orchestrator.nights.nouns import SeriesKey
 
@@ -237,6 +237,8 @@ def _absences(fresh: Sequence[Lost], seen: Seen, held: Collection[str]) -> list[
             f"{hub_words(hub)} is gone with its {len(mine)} phones ({_names(mine)}): look after its supply and cable"
         )
         found.append(_absence(f"hub {hub}", AlertKind.HUB, words, mine))
+    if len(found) > 1 and len(fresh) > LAB_SHARE * len(seen.lab):  # several hubs at once are no hub's doing
+        found, left = [], list(fresh)
     at_large = len(left) + sum(one.phone in held for one in seen.lost)
     if len(left) >= TOGETHER and at_large > LAB_SHARE * len(seen.lab):
         words = f"{len(left)} of the lab's {len(seen.lab)} phones are gone at once: {_names(left)}"
@@ -256,6 +258,8 @@ def _hub_gone(left: Sequence[Lost], away: Collection[str], lab: Mapping[str, str
         for hub in _hubs(one.where):
             below = {phone for phone, where in lab.items() if hub in _hubs(where)}
             mine = sum(hub in _hubs(other.where) for other in left)
+            if is_root(hub) and below == set(lab):
+                continue  # every phone there is: the adb server's doing as well as that of the computer's bus
             if mine >= TOGETHER and below <= set(away) and (best is None or mine > best[0]):
                 best = (mine, hub)
     return None if best is None else best[1]

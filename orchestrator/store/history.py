@@ -31,6 +31,16 @@ LAST = 90
 
 
 @dataclass(frozen=True, slots=True)
+class NightlyRun:
+    """A run of a nightly: its night, and the run that it asks again (empty: none)."""
+
+    nightly: str
+    night: str
+    run_id: str
+    confirms: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Run:
     """A run that may be a night."""
 
@@ -87,6 +97,19 @@ class History:
             runs = _last_nights(_runs(connection, nightly, None), last)
             return _read(connection, runs, None)
 
+    def nightly_runs(self) -> tuple[NightlyRun, ...]:
+        """The runs of every nightly, oldest first."""
+        query = sa.select(RUN.c.run_id, RUN.c.created_at, RUN.c.tags).order_by(RUN.c.created_at, RUN.c.run_id)
+        query = query.where(RUN.c.tags.contains(f'"{NIGHTLY_TAG}', autoescape=True))
+        found = []
+        with self._database.reading() as connection:
+            for row in connection.execute(query):
+                tags = from_text(tuple[str, ...], row.tags)
+                if of := _tagged(tags, NIGHTLY_TAG):
+                    night = _tagged(tags, NIGHT_TAG) or _day(row.created_at)
+                    found.append(NightlyRun(of, night, row.run_id, _tagged(tags, CONFIRMS_TAG)))
+        return tuple(found)
+
     def keys_like(self, *, phone: str = "", model_name: str = "", row_name: str = "") -> tuple[SeriesKey, ...]:
         """See the function of this name."""
         asked = ((TRIAL.c.phone, phone), (RUN_CASE.c.model_name, model_name), (RUN_CASE.c.row_name, row_name))
@@ -117,9 +140,13 @@ def _runs(connection: sa.Connection, nightly: str | None, among: sa.Select[Any] 
     for row in connection.execute(query):
         tags = from_text(tuple[str, ...], row.tags)
         if wanted is None or wanted in tags:
-            day = moment_from(row.created_at).astimezone().date().isoformat()
-            night = _tagged(tags, NIGHT_TAG) or day
+            night = _tagged(tags, NIGHT_TAG) or _day(row.created_at)
             yield _Run(row.run_id, night, row.created_at, _tagged(tags, CONFIRMS_TAG), row)
+
+
+def _day(created_at: str) -> str:
+    """The local day of a moment."""
+    return moment_from(created_at).astimezone().date().isoformat()
 
 
 def _tagged(tags: Sequence[str], word: str) -> str:

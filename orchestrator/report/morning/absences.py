@@ -28,9 +28,9 @@ def away(material: Material) -> tuple[str, ...]:
 
     Of this night's phones those that were given up or whose climb ended; beyond them those that were asked for and not
     there, and those of the night before. Who is held or retired is no loss, nor who was in quarantine when the night
-    began; nor is anybody of a night without a run.
+    began; nor is anybody of a night without a run, unless that was for want of phones.
     """
-    if not material.runs:
+    if not material.runs and not material.nobody:
         return ()
     gone_tonight = {*material.lost, *ends(material.incidents)}
     elsewhere = {*material.missing, *material.phones_before} - set(material.phones) - set(material.quarantined)

@@ -28,6 +28,7 @@ def digest(material: Material) -> Digest:
         night=material.night,
         previous=material.previous,
         sentence=_sentence(material, regressed, needing),
+        problem=material.problem,
         runs=material.runs,
         phones=len(material.phones),
         planned=sum(run.planned for run in own),
@@ -89,7 +90,9 @@ def _tonight(material: Material, key: SeriesKey) -> bool:
 
 def _sentence(material: Material, regressed: Sequence[Shift], needing: Sequence[Hand]) -> str:
     if not material.runs:
-        return "no run of this night is in the ledger"
+        missing = len(away(material))
+        gone = f", {plural(missing, 'phone is', 'phones are')} missing" if missing else ""
+        return f"nothing was measured: {material.problem or 'no run of this night is in the ledger'}{gone}"
     fresh = [one for one in regressed if one.fresh]
     old = len(regressed) - len(fresh)
     missing = len(away(material))

@@ -64,6 +64,10 @@ class Material:
     nightly: str
     night: str
     runs: tuple[NightRun, ...]
+    problem: str = ""
+    """Why it could not be carried out, or not to its end; empty where it could."""
+    nobody: bool = False
+    """No phone was usable, and so no run began."""
     previous: str = ""
     histories: Mapping[SeriesKey, tuple[CaseNight, ...]] = field(default_factory=dict)
     judged: Mapping[SeriesKey, Judged] = field(default_factory=dict)
@@ -209,6 +213,7 @@ class Digest:
     night: str
     previous: str
     sentence: str
+    problem: str
     runs: tuple[NightRun, ...]
     phones: int
     planned: int

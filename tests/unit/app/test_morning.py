@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -15,12 +16,14 @@ from orchestrator.app.morning import morning, which_night
 from orchestrator.errors import UsageError
 from orchestrator.home import Home
 from orchestrator.nights.alerts import Alert, AlertKind
+from orchestrator.report.morning.message import morning_message
 from orchestrator.report.morning.page import digest_html
 from orchestrator.report.morning.text import digest_text
+from orchestrator.report.morning.written import digest_json
 from orchestrator.store.incidents import IncidentRecord
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.registered import Hold, Sighting
-from tests.unit.app.lab_of_nights import B3, B4, C1, C2, NIGHTLY, PLACES, Night, measure
+from tests.unit.app.lab_of_nights import B3, B4, C1, C2, MODELS, NIGHTLY, PLACES, Night, measure
 
 NEW = "cc" * 32
 SLOW = {B3: 1.08, B4: 1.08, C1: 1.08, C2: 1.08}
@@ -147,7 +150,7 @@ def test_a_hub_that_goes_while_a_run_lasts_is_told_at_once_and_once(lab: tuple[H
     measure(ledger, Night(day=1))
     measure(ledger, Night(day=2))
     heard: list[Alert] = []
-    with LossWatch(home, NIGHTLY, "2026-04-02", "0402-lab", heard.extend, every_s=0.01):
+    with LossWatch(home, NIGHTLY, "2026-04-02", heard.extend, every_s=0.01):
         _waits(ledger, "0402-lab", C1)
         assert at_once(home, ledger, NIGHTLY, "2026-04-02", "0402-lab") == ()
         _waits(ledger, "0402-lab", C2)
@@ -172,17 +175,17 @@ def _waits(ledger: Ledger, run: str, phone: str) -> None:
 
 
 def test_which_night_is_meant(lab: tuple[Home, Ledger]) -> None:
-    _, ledger = lab
+    home, ledger = lab
     with pytest.raises(UsageError, match="no night is in this ledger"):
-        which_night(ledger, "", "")
+        which_night(home, ledger, "", "")
     measure(ledger, Night(day=1))
     measure(ledger, Night(day=2))
-    assert which_night(ledger, "", "") == (NIGHTLY, "2026-04-02")
-    assert which_night(ledger, NIGHTLY, "2026-04-01") == (NIGHTLY, "2026-04-01")
+    assert which_night(home, ledger, "", "") == (NIGHTLY, "2026-04-02")
+    assert which_night(home, ledger, NIGHTLY, "2026-04-01") == (NIGHTLY, "2026-04-01")
     with pytest.raises(UsageError, match="its newest: 2026-04-01, 2026-04-02"):
-        which_night(ledger, "", "2026-05-01")
+        which_night(home, ledger, "", "2026-05-01")
     with pytest.raises(UsageError, match="known: lab"):
-        which_night(ledger, "lib", "")
+        which_night(home, ledger, "lib", "")
 
 
 def test_text_is_narrow_and_the_page_shows_the_same(lab: tuple[Home, Ledger]) -> None:
@@ -202,3 +205,47 @@ def test_text_is_narrow_and_the_page_shows_the_same(lab: tuple[Home, Ledger]) ->
         assert " ".join(words.split()) in " ".join(text.split())
         assert words in page
     assert "<script" not in page
+
+
+def test_a_night_without_a_phone_says_so_and_is_one_alert(lab: tuple[Home, Ledger]) -> None:
+    home, ledger = lab
+    measure(ledger, Night(day=1))
+    _kept(home, "2026-04-02", exit=4, problem="no usable device")
+    assert which_night(home, ledger, "", "") == (NIGHTLY, "2026-04-02")
+    found, folded = end_night(home, ledger, NIGHTLY, "2026-04-02")
+    assert found.sentence == "nothing was measured: no usable device, 4 phones are missing"
+    assert [one.words for one in folded.opened] == ["4 of the lab's 4 phones are gone at once: B3, B4, C1, C2"]
+    message = morning_message(found, folded)
+    assert message is not None
+    assert message.title == "lab, 2 Apr 2026: nothing was measured: no usable device, 4 phones are missing"
+
+
+def test_a_night_that_could_not_begin_for_another_reason_blames_no_phone(lab: tuple[Home, Ledger]) -> None:
+    home, ledger = lab
+    measure(ledger, Night(day=1))
+    _kept(home, "2026-04-02", exit=2, problem="suite.toml: no such model")
+    found, folded = end_night(home, ledger, NIGHTLY, "2026-04-02")
+    assert (found.hands, folded.opened) == ((), ())
+    assert morning_message(found, folded) is None
+
+
+def _kept(home: Home, night: str, **record: object) -> None:
+    folder = home.root / "nightly" / NIGHTLY / night
+    folder.mkdir(parents=True)
+    (folder / "night.json").write_text(json.dumps(record))
+
+
+def test_what_a_phone_says_of_itself_is_harmless(lab: tuple[Home, Ledger], monkeypatch: pytest.MonkeyPatch) -> None:
+    home, ledger = lab
+    monkeypatch.setitem(MODELS, C2, ("<script>alert(1)</script>\x1b[31m\u202e", "</style>"))
+    measure(ledger, Night(day=1))
+    measure(ledger, Night(day=2, dies=[C2]))
+    found, folded = end_night(home, ledger, NIGHTLY, "2026-04-02")
+    assert found.died
+    message = morning_message(found, folded)
+    assert message is not None
+    for shown in (digest_text(found), digest_html(found), message.title + message.text):
+        assert not {"\x1b", "\u202e"} & set(shown)
+    assert "<script" not in digest_html(found)
+    assert digest_html(found).count("</style>") == 1
+    assert json.loads(digest_json(found))["died"][0]["soc"] == "</style>"

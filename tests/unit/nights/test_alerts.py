@@ -106,6 +106,13 @@ def test_a_hub_and_a_phone_elsewhere_are_two():
     assert kinds(found) == [AlertKind.HUB, AlertKind.PHONE]
 
 
+def test_two_hubs_at_once_are_the_labs_alert():
+    found = fold("n", "1", [], Seen(lost=lost(*(f"p{at}" for at in range(8))), lab=LAB))
+    assert [one.words for one in found.opened] == [
+        "8 of the lab's 12 phones are gone at once: P0, P1, P2, P3, P4, P5, P6, P7"
+    ]
+
+
 def test_a_hub_that_comes_back_half_opens_nothing_and_ends_with_its_last_phone():
     first = fold("n", "1", [], Seen(lost=lost("p0", "p1", "p2", "p3"), lab=LAB))
     half = fold("n", "2", first.opened, Seen(lost=lost("p0", "p1"), lab=LAB, there=LAB))
