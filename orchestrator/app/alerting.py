@@ -9,7 +9,7 @@ from dataclasses import replace
 from android_runner.recovery.rungs import Result
 from orchestrator.app.morning import incidents_now, material_of
 from orchestrator.app.registry import Registry, read_registry
-from orchestrator.errors import FarmError
+from orchestrator.errors import ExitCode, FarmError
 from orchestrator.home import Home
 from orchestrator.nights.alerts import Alert, Folded, Lost, Seen, fold, sudden
 from orchestrator.report.morning.digest import digest, seen
@@ -22,10 +22,15 @@ LOOK_EVERY_S = 10.0
 END_S = 5.0
 
 
-def end_night(home: Home, ledger: Ledger, nightly: str, night: str) -> tuple[Digest, Folded]:
+def end_night(
+    home: Home, ledger: Ledger, nightly: str, night: str, *, problem: str = "", code: ExitCode | None = None
+) -> tuple[Digest, Folded]:
     """Write down what became of the alerts in this night, and make its digest; the numbers that a regression goes by
-    are kept. Told again of the same night, nothing is opened twice. Raises StoreError."""
+    are kept. `problem` and `code`, why it did not run as asked and its exit code, go over what its record says. Told
+    again of the same night, nothing is opened twice. Raises StoreError."""
     material = material_of(home, ledger, nightly, night)
+    if code is not None:
+        material = replace(material, problem=problem, nobody=code == ExitCode.NO_DEVICE and not material.runs)
     folded = fold(nightly, night, ledger.alerts.standing(nightly), seen(material))
     ledger.alerts.write(folded.changed)
     found = digest(replace(material, alerts=ledger.alerts.on(nightly, night)))
@@ -68,15 +73,15 @@ def _place(phone: str, ledger: Ledger, registry: Registry) -> str:
 
 
 class LossWatch:
-    """Looks, inside its block, every so often whether a hub or much of the lab is gone in the night's newest run;
-    `tell` hears of each such alert once, on the watch's own thread. A ledger that can't be read for a moment is asked
-    again."""
+    """Looks, inside its block, every so often whether a hub or much of the lab is gone in a run of the night; `tell`
+    hears of each such alert once, on the watch's own thread. A ledger that can't be read for a moment is asked again.
+    """
 
     def __init__(
-        self, home: Home, nightly: str, night: str, tell: Callable[[Sequence[Alert]], object],
+        self, home: Home, nightly: str, night: str, run_id: str, tell: Callable[[Sequence[Alert]], object],
         every_s: float = LOOK_EVERY_S,
     ) -> None:  # fmt: skip
-        self._nightly, self._night = nightly, night
+        self._asked = (nightly, night, run_id)
         self._home = home
         self._tell = tell
         self._every_s = every_s
@@ -103,8 +108,6 @@ class LossWatch:
     def _look(self) -> tuple[Alert, ...]:
         ledger = Ledger.open(self._home.root)
         try:
-            asked = (self._nightly, self._night)
-            runs = [one.run_id for one in ledger.history.nightly_runs() if (one.nightly, one.night) == asked]
-            return at_once(self._home, ledger, *asked, runs[-1]) if runs else ()
+            return at_once(self._home, ledger, *self._asked)
         finally:
             ledger.close()

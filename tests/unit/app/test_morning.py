@@ -150,7 +150,7 @@ def test_a_hub_that_goes_while_a_run_lasts_is_told_at_once_and_once(lab: tuple[H
     measure(ledger, Night(day=1))
     measure(ledger, Night(day=2))
     heard: list[Alert] = []
-    with LossWatch(home, NIGHTLY, "2026-04-02", heard.extend, every_s=0.01):
+    with LossWatch(home, NIGHTLY, "2026-04-02", "0402-lab", heard.extend, every_s=0.01):
         _waits(ledger, "0402-lab", C1)
         assert at_once(home, ledger, NIGHTLY, "2026-04-02", "0402-lab") == ()
         _waits(ledger, "0402-lab", C2)
