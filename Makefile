@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,parquet,notify]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,parquet,notify,postgres]'
 	touch $@
 
 # The main job on two virtual phones with two models; ends with the report.
@@ -60,7 +60,7 @@ test-device: $(STAMP)
 # System tools that some tests use (mksh and toybox are Android's own shell and tools). Needs root, on Debian or Ubuntu.
 system-deps:
 	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mksh toybox busybox util-linux shellcheck chromium systemd
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mksh toybox busybox util-linux shellcheck chromium postgresql systemd
 
 clean:
 	rm -rf $(VENV) build

@@ -90,22 +90,6 @@ def home_at(option: str | None) -> Home:
     return Home(root)
 
 
-def home_with_runs(option: str | None) -> Home:
-    """The home asked for, as `home_at`, for who only reads what runs left: nothing is made.
-
-    Raises UsageError also when no ledger is there.
-    """
-    root = Path(option or os.environ.get("ORCH_HOME") or "orch-runs").absolute()
-    try:
-        found = (root / LEDGER_FILE).is_file()
-    except OSError as error:
-        raise UsageError(Problem(str(root), f"can't be read: {error.strerror}", "give --home DIR")) from error
-    if not found:
-        mend = "--home DIR or ORCH_HOME names the folder of runs; orch run makes one"
-        raise UsageError(Problem(str(root), "no ledger is there", mend))
-    return home_at(option)
-
-
 def _open_to_group(root: Path) -> None:
     """Keep a home that belongs to a group open to it: new files are of its group, and it may write them."""
     status = root.stat()

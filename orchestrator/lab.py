@@ -2,6 +2,7 @@
 
 [lab]
 longest_stretch_minutes = 20      # then the next run that waits for a phone has its turn
+ledger = "postgresql://orch@db.lab/orch"  # instead of the home's own file
 [recovery]
 usb_reset = true                  # off unless the file says otherwise
 [phones."R58N30ABCDE"]
@@ -15,6 +16,7 @@ of what the file says (None: nothing), and the noun that the program uses, with 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass as plain_dataclass
 from dataclasses import fields, is_dataclass, replace
@@ -31,6 +33,10 @@ from orchestrator.errors import Problem, UsageError
 _STRICT = ConfigDict(extra="forbid", strict=True)
 LABEL_SHAPE = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,19}$"
 """What a phone may be called by people: fits a column, and needs no quotes."""
+_LEDGER = re.compile(
+    r"postgresql://([A-Za-z0-9_.-]+@)?([A-Za-z0-9_.-]+|\[[0-9a-fA-F:]+\])?(:[0-9]{1,5})?/[A-Za-z0-9_.-]+"
+)
+_LEDGER_FORM = "postgresql://USER@HOST:PORT/DATABASE; a password comes from ~/.pgpass or PGPASSWORD, never from here"
 MAX_BYTES = 1 << 20
 """A lab's file larger than this is none."""
 
@@ -107,10 +113,12 @@ class PrepareTable:
 class LabTable:
     """The `[lab]` table. `longest_stretch_minutes` None: a run keeps its phones to its end, and others are refused.
 
-    `push_per_hub`, `push_per_host`: transfers at once below one USB hub, and on this host.
+    `ledger` None: the home's own file. `push_per_hub`, `push_per_host`: transfers at once below one USB hub, and on
+    this host.
     """
 
     longest_stretch_minutes: Minutes | None = None
+    ledger: str | None = None
     push_per_hub: AtOnce = 2
     push_per_host: AtOnce = 8
 
@@ -177,7 +185,7 @@ def parse_lab(text: str, where: str) -> Lab:
         lab = TypeAdapter(Lab).validate_json(as_json)
     except ValidationError as error:
         raise UsageError(*_problems(error, where)) from None
-    problems = [*_doubled_labels(lab, where), *_battery_levels(lab, where)]
+    problems = [*_doubled_labels(lab, where), *_battery_levels(lab, where), *_ledger(lab, where)]
     if problems:
         raise UsageError(*problems)
     return lab
@@ -203,6 +211,11 @@ def _keys_at(path: list[str]) -> list[str]:
         inside = get_args(kind)  # of `phones`: by what a phone is called
         kind = get_type_hints(kind).get(part) if is_dataclass(kind) else inside[-1] if inside else None
     return [one.name for one in fields(kind)] if is_dataclass(kind) else []
+
+
+def _ledger(lab: Lab, where: str) -> Iterator[Problem]:
+    if lab.lab.ledger is not None and not _LEDGER.fullmatch(lab.lab.ledger):
+        yield Problem(f"{where}: lab.ledger", "is no URL of a PostgreSQL database without a password", _LEDGER_FORM)
 
 
 def _doubled_labels(lab: Lab, where: str) -> Iterator[Problem]:

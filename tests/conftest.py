@@ -12,6 +12,7 @@ import pytest
 
 from tests.no_phones import mark_session, servers_for_real_phones
 from tests.orch_cli import Orch
+from tests.postgres_server import PostgresServer, postgres_server, programs
 
 OTHER_PYTHON = "ORCH_TEST_CONVERTER"
 """The path of a Python with another onnxruntime than ours, for the tests that convert with one."""
@@ -43,6 +44,16 @@ def orch(tmp_path: Path) -> Iterator[Orch]:
     cli = Orch(tmp_path / "home")
     yield cli
     cli.end()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A real PostgreSQL of the tests' own."""
+    bin_dir = programs()
+    if bin_dir is None:
+        pytest.skip("postgresql is not installed (make system-deps)")
+    with postgres_server(bin_dir) as server:
+        yield server
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -15,7 +15,8 @@ from orchestrator.app.limiting import limits_of
 from orchestrator.app.phones import Phone
 from orchestrator.home import Home
 from orchestrator.lab import Lab
-from orchestrator.store.ledger import FILE_NAME, Ledger
+from orchestrator.store.address import ledger_is_there
+from orchestrator.store.ledger import Ledger
 
 HOLD_S = 30.0
 """What setting one phone's switch may take."""
@@ -65,7 +66,7 @@ def cares_of(phones: Sequence[Phone], home: Home, now: datetime) -> dict[str, tu
     asked = {
         one.facts.identity: reading_of(one.vitals, now, one.seen.where) for one in phones if one.facts and one.vitals
     }
-    if not (home.root / FILE_NAME).exists():
+    if not ledger_is_there(home.root):
         return {phone: tuple(battery_care([reading])) for phone, reading in asked.items()}
     ledger = Ledger.open(home.root)
     try:
@@ -93,7 +94,7 @@ def cooling_of(phones: Sequence[Phone], home: Home) -> dict[str, str]:
 def _waits_of(phones: Collection[str], home: Home) -> dict[str, list[Cooling]]:
     """When phones waited for their batteries before a trial, and what came of it."""
     found: dict[str, list[Cooling]] = {}
-    if not (home.root / FILE_NAME).exists():
+    if not ledger_is_there(home.root):
         return found
     ledger = Ledger.open(home.root)
     try:

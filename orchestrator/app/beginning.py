@@ -20,7 +20,6 @@ from orchestrator.app.claims import Named, share
 from orchestrator.app.comparing import pairs_of
 from orchestrator.app.custom_ops import custom_ops
 from orchestrator.app.kept import Kept, kept_to_text
-from orchestrator.app.lab_file import read_lab
 from orchestrator.app.limiting import limit_words, limits_of
 from orchestrator.app.phones import Phone
 from orchestrator.app.prepare import ANY_API, OnPhone, Workshop, expand_all, prepare
@@ -41,6 +40,7 @@ from orchestrator.plan.matrix import merge_by_phone
 from orchestrator.plan.order import trials_of
 from orchestrator.plan.pools import among, spares
 from orchestrator.store.kept_numbers import Number, Use
+from orchestrator.store.lab_file import read_lab
 from orchestrator.store.records import PhoneRecord, RunContents, RunRecord
 from orchestrator.variants.canary import NAME
 from orchestrator.variants.crew import Ahead

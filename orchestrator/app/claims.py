@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from orchestrator.app.kept import Kept
-from orchestrator.app.lab_file import read_lab
 from orchestrator.app.phones import Phone
 from orchestrator.app.site import Site
 from orchestrator.app.wish import Wish
@@ -15,6 +14,7 @@ from orchestrator.errors import Problem, UsageError
 from orchestrator.farm.lock import Holder, PhoneLock
 from orchestrator.farm.loop import Farm
 from orchestrator.farm.sharing import Turn
+from orchestrator.store.lab_file import read_lab
 
 _SHARE = "or share by turns: longest_stretch_minutes in lab.toml"
 

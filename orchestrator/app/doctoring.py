@@ -28,10 +28,10 @@ from android_runner.host.phone_checks import PhoneAsked, ask_settings, phone_fin
 from android_runner.host.usb_checks import UsbFacts, usb_findings
 from android_runner.host.usb_path import path_of
 from android_runner.host.usb_tree import THIS, read_usb_tree
-from orchestrator.app.lab_file import read_lab
 from orchestrator.app.phones import PROBE_DEADLINE_S, Phone, look
 from orchestrator.errors import UsageError
 from orchestrator.home import Home, home_at
+from orchestrator.store.lab_file import read_lab
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

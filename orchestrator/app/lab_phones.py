@@ -14,13 +14,13 @@ from android_runner.device import Device, quoted
 from android_runner.errors import PhoneRefused, RunnerError
 from android_runner.facts import cleaned
 from android_runner.run import sweep
-from orchestrator.app.lab_file import read_lab
 from orchestrator.app.phones import Phone, as_known, real_phones, virtual_phones
 from orchestrator.app.registry import Registry, note_seen, read_registry
 from orchestrator.errors import ExitCode, NoUsableDevice, Problem, UsageError
 from orchestrator.farm.lock import PhoneLock, user_name
 from orchestrator.home import Home
 from orchestrator.lab import LABEL_SHAPE
+from orchestrator.store.lab_file import read_lab
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.registered import Hold, Quarantine, RegisteredPhone, Retired
 

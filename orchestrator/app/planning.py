@@ -8,7 +8,6 @@ from android_runner.facts import PhoneFacts
 from orchestrator.app.beginning import prepared
 from orchestrator.app.described import described_phones
 from orchestrator.app.estimate import estimate
-from orchestrator.app.lab_file import read_lab
 from orchestrator.app.prepare import OnPhone, expand_all
 from orchestrator.app.site import check_on_host, tools_for
 from orchestrator.app.wish import Wish
@@ -21,6 +20,7 @@ from orchestrator.plan.order import verified
 from orchestrator.report.numbers import plural
 from orchestrator.report.plan_text import PlanCase, PlanPhone, PlanView
 from orchestrator.report.summary import DroppedRow
+from orchestrator.store.lab_file import read_lab
 
 
 def plan_only(wish: Wish, home: Home, adb_port: int, slots: int, say: Callable[[str], object]) -> PlanView:

@@ -8,10 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from android_runner.host.usb_path import place_words
-from orchestrator.app.lab_file import read_lab
 from orchestrator.home import Home
 from orchestrator.plan.select import Candidate
-from orchestrator.store.ledger import FILE_NAME, Ledger
+from orchestrator.store.address import ledger_is_there
+from orchestrator.store.lab_file import read_lab
+from orchestrator.store.ledger import Ledger
 from orchestrator.store.registered import RegisteredPhone, Sighting
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def note_seen(phones: Sequence[Phone], ledger: Ledger) -> None:
 def read_registry(home: Home) -> Registry:
     """The phones of a home. Raises UsageError for a wrong lab's file, StoreError for the ledger."""
     known: dict[str, RegisteredPhone] = {}
-    if (home.root / FILE_NAME).exists():
+    if ledger_is_there(home.root):
         ledger = Ledger.open(home.root)
         try:
             known = ledger.phones.all()

@@ -19,7 +19,6 @@ from orchestrator.app.binary import Tool, Tools, kept_tool
 from orchestrator.app.claims import claim, share
 from orchestrator.app.custom_ops import still_there
 from orchestrator.app.kept import Kept, kept_from_text, kept_to_text
-from orchestrator.app.lab_file import read_lab
 from orchestrator.app.phones import Phone, chosen_phones
 from orchestrator.app.prepare import why_refused
 from orchestrator.app.resuming import kept_materials, phones_of
@@ -44,6 +43,7 @@ from orchestrator.report.summarize import summarize
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frames import RunFrames
 from orchestrator.store.kept_numbers import Number, Use
+from orchestrator.store.lab_file import read_lab
 from orchestrator.store.records import PhoneRecord, RunContents
 from orchestrator.variants.shelf import Shelf
 

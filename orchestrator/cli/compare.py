@@ -14,7 +14,7 @@ import typer
 from orchestrator.cli.options import HomeOption
 from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode, Problem, UsageError, worst
-from orchestrator.home import home_with_runs
+from orchestrator.store.address import home_with_runs
 
 if TYPE_CHECKING:
     from orchestrator.report.comparison.nouns import Comparison

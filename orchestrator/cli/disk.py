@@ -1,4 +1,4 @@
-"""`orch disk`, `orch disk clean`."""
+"""`orch disk`, `orch disk clean`, `orch disk ledger`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from orchestrator.cli.options import HomeOption, JsonOption
 from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode, Problem, UsageError
-from orchestrator.home import home_with_runs
+from orchestrator.store.address import home_with_runs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 disk_app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_command=True)
@@ -79,6 +79,25 @@ def clean(
     text = json.dumps(plain(done), indent=2) + "\n" if as_json else render_cleaning(done, colour=wants_colour())
     typer.echo(text, nl=False)
     return int(ExitCode.DONE if done.holds and not done.problems else ExitCode.INCOMPLETE)
+
+
+@disk_app.command("ledger")
+def ledger(
+    url: Annotated[str, typer.Argument(metavar="URL", help="postgresql://USER@HOST:PORT/DATABASE, an empty one.")],
+    home: HomeOption = "",
+    as_json: JsonOption = False,
+) -> int:
+    """Move the ledger into a PostgreSQL database, which several hosts may share. The file is kept beside, set aside."""
+    from orchestrator.app.moving_ledger import move_ledger  # noqa: PLC0415 - the ledger is opened when called
+    from orchestrator.store.codec import plain  # noqa: PLC0415
+
+    moved = move_ledger(home_with_runs(home), url)
+    if as_json:
+        typer.echo(json.dumps(plain(moved), indent=2))
+    else:
+        typer.echo(f"{sum(moved.rows.values())} rows moved to {moved.target}; lab.toml says so")
+        typer.echo(f"the file is kept as {moved.kept}", err=True)
+    return int(ExitCode.DONE)
 
 
 def _asked(older: str, bound: str, *, keep_compared: bool, force: bool) -> tuple[timedelta | None, int | None]:

@@ -23,7 +23,6 @@ from orchestrator.app.hot_plug import HotPlug
 from orchestrator.app.hubs import hubs_for
 from orchestrator.app.keeping import Keeping
 from orchestrator.app.kept import kept_from_text
-from orchestrator.app.lab_file import read_lab
 from orchestrator.app.only import phones_asked, seconds_left, until
 from orchestrator.app.phones import chosen_phones, missing_phones
 from orchestrator.app.prepare import OnPhone, expand_all
@@ -41,6 +40,7 @@ from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
 from orchestrator.plan.pools import pools_of, spares
 from orchestrator.report.numbers import plural, span
+from orchestrator.store.lab_file import read_lab
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunState
 from orchestrator.variants.crew import Ahead

@@ -10,8 +10,8 @@ import typer
 
 from orchestrator.cli.options import AllTables, Place, flat
 from orchestrator.errors import Problem, UsageError
-from orchestrator.home import home_with_runs
 from orchestrator.plan.load import CONTROL_ROUNDS, LEDGER_ROUNDS
+from orchestrator.store.address import home_with_runs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -11,7 +11,8 @@ import typer
 from orchestrator.cli.options import AllTables, HomeOption, JsonOption
 from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode, Problem, UsageError
-from orchestrator.home import Home, home_with_runs
+from orchestrator.home import Home
+from orchestrator.store.address import home_with_runs
 
 if TYPE_CHECKING:
     from orchestrator.store.ledger import Ledger

@@ -105,7 +105,9 @@ def cancel(
 def overview() -> None:
     """What `orch` alone says of the present home: what runs, what needs hands."""
     root = Path(os.environ.get("ORCH_HOME") or "orch-runs").absolute()
-    if not (root / "ledger.sqlite").is_file():
+    from orchestrator.store.address import ledger_is_there  # noqa: PLC0415
+
+    if not ledger_is_there(root):
         typer.echo(f"{NO_RUNS}\n")
         return
     from orchestrator.app.standing import standings  # noqa: PLC0415

@@ -14,9 +14,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from android_runner.block import BlockEnding
-from orchestrator.home import LEDGER_FILE
 from orchestrator.outcome import Outcome
 from orchestrator.store import block_rows, joined_rows, run_rows, trial_rows
+from orchestrator.store.address import ledger_address
 from orchestrator.store.alert_book import AlertBook
 from orchestrator.store.battery_log import BatteryLog
 from orchestrator.store.bundle_rows import BundleRows
@@ -43,8 +43,6 @@ from orchestrator.store.schema import BLOCK, CAPABILITIES, CASE_ITERATIONS, PHON
 from orchestrator.variants.tolerance import Numerics
 
 __all__ = ["Counts", "Ledger", "RunSummary", "TrialRow", "TrialState"]
-
-FILE_NAME = LEDGER_FILE
 
 
 def _now() -> datetime:
@@ -74,8 +72,11 @@ class Ledger:
 
     @classmethod
     def open(cls, home: Path) -> Ledger:
-        """Open `<home>/ledger.sqlite`, make or migrate it. Raises StoreError: damaged, newer, not writable."""
-        return cls(Database.open(home / FILE_NAME))
+        """Open a home's ledger, `ledger.sqlite` or the database that its `lab.toml` names; make or migrate it.
+
+        Raises StoreError: damaged, newer, not writable, out of reach; UsageError: a wrong `lab.toml`.
+        """
+        return cls(Database.open(ledger_address(home)))
 
     def close(self) -> None:
         """Let go of the file."""

@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 
 from orchestrator.errors import StoreError
+from orchestrator.store.address import ledger_is_there
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frames import RunFrames
-from orchestrator.store.ledger import FILE_NAME, Ledger
+from orchestrator.store.ledger import Ledger
 
 
 def load(run: str = "@last", home: str | Path | None = None, *, lenient: bool = False) -> RunFrames:
@@ -18,7 +19,7 @@ def load(run: str = "@last", home: str | Path | None = None, *, lenient: bool = 
     Raises StoreError when there is no ledger, UsageError when no or several runs match.
     """
     root = Path(home or os.environ.get("ORCH_HOME") or "orch-runs").absolute()
-    if not (root / FILE_NAME).is_file():
+    if not ledger_is_there(root):
         raise StoreError(f"{root}: no ledger is there; give home=…, or set ORCH_HOME")
     ledger = Ledger.open(root)
     try:

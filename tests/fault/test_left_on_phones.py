@@ -8,13 +8,13 @@ from pathlib import Path
 from android_runner.virtual.lifecycle import listing
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
 from android_runner.virtual.root_tree import PROPERTY_DIR
-from orchestrator.store.ledger import FILE_NAME
+from orchestrator.home import LEDGER_FILE
 from tests.orch_cli import Orch, cpu_plan, wait_for_line
 
 
 def _untidy(home: Path) -> int:
     """As after a SIGKILL between a block's rows and its folder."""
-    with sqlite3.connect(home / FILE_NAME) as connection:
+    with sqlite3.connect(home / LEDGER_FILE) as connection:
         return connection.execute("UPDATE block SET tidied_at = NULL").rowcount
 
 
@@ -32,7 +32,7 @@ def test_resume_tidies_up_behind_a_dead_process_on_the_very_phones_of_its_run(
     blocks = orch.home / "virtual" / "phones" / second.serialno / "root" / "data" / "local" / "tmp" / "orch" / "blocks"
     assert list(blocks.iterdir()) == []
     assert _untidy(orch.home) > 0
-    with sqlite3.connect(orch.home / FILE_NAME) as connection:
+    with sqlite3.connect(orch.home / LEDGER_FILE) as connection:
         (name,) = connection.execute("SELECT block_id FROM block").fetchone()
     (blocks / name / "part").mkdir(parents=True)
     others = blocks / "another-home-0123456789"
@@ -71,5 +71,5 @@ def test_rounds_of_two_builds_are_never_pooled(orch: Orch, mnist: Path, tmp_path
     file.write_text(before)
     assert orch("resume", "@last").code == 0
     assert orch.counts()["measured"] == counts["planned"]
-    with sqlite3.connect(orch.home / FILE_NAME) as connection:
+    with sqlite3.connect(orch.home / LEDGER_FILE) as connection:
         assert connection.execute("SELECT DISTINCT fingerprint FROM attempt").fetchall() == [(before.strip(),)]

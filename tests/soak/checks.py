@@ -13,12 +13,13 @@ from pathlib import Path
 import pandas as pd
 
 from android_runner.block import ORCH_DIR
+from orchestrator.home import LEDGER_FILE
 from orchestrator.outcome import Measured
 from orchestrator.plan.case import UNPLANNED
 from orchestrator.store.columns import COLUMNS
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frames import RunFrames
-from orchestrator.store.ledger import FILE_NAME, Ledger
+from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunState
 from orchestrator.store.vitals_columns import AROUND
 from tests.soak.lab import Lab
@@ -206,12 +207,12 @@ def _frames(home: Path, run_id: str) -> dict[str, pd.DataFrame]:
 
 def in_quarantine(home: Path) -> list[str]:
     """The phones that runs leave out until a person says that they are mended."""
-    with sqlite3.connect(f"file:{home / FILE_NAME}?mode=ro", uri=True) as connection:
+    with sqlite3.connect(f"file:{home / LEDGER_FILE}?mode=ro", uri=True) as connection:
         return [name for (name,) in connection.execute("SELECT phone FROM phone WHERE quarantine IS NOT NULL")]
 
 
 def rows_of(home: Path) -> dict[str, list[tuple[object, ...]]]:
     """The whole ledger, to see whether anything changed."""
-    with sqlite3.connect(f"file:{home / FILE_NAME}?mode=ro", uri=True) as connection:
+    with sqlite3.connect(f"file:{home / LEDGER_FILE}?mode=ro", uri=True) as connection:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         return {name: sorted(connection.execute(f'SELECT * FROM "{name}"').fetchall(), key=repr) for name in tables}

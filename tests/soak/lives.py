@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from orchestrator.errors import ExitCode
-from orchestrator.home import Home
-from orchestrator.store.ledger import FILE_NAME, Ledger
+from orchestrator.home import LEDGER_FILE, Home
+from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunState
 from tests.forked_orch import ROOT, Forked, fork_orch
 
@@ -78,7 +78,7 @@ class Lives:
 
     def runs(self) -> dict[str, RunState]:
         """Every run, newest first, and where it stands."""
-        if not (self.home / FILE_NAME).exists():
+        if not (self.home / LEDGER_FILE).exists():
             return {}
         ledger = Ledger.open(Home(self.home).root)
         try:

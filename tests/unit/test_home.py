@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import UsageError
-from orchestrator.home import home_at
+from orchestrator.home import LEDGER_FILE, home_at
 from orchestrator.mounts import kind_of, remote_file_system
-from orchestrator.store.ledger import FILE_NAME, Ledger
+from orchestrator.store.ledger import Ledger
 from orchestrator.variants.whole_files import write_whole
 
 MOUNTS = r"""22 27 0:21 / /proc rw,relatime - proc proc rw
@@ -72,9 +72,9 @@ def test_a_home_of_a_group_stays_open_to_it(tmp_path: Path) -> None:
     def mode(path: Path) -> int:
         return stat.S_IMODE(path.stat().st_mode)
 
-    assert [mode(own / name) for name in (FILE_NAME, "shelf", "shelf/entry.json")] == [0o644, 0o755, 0o644]
+    assert [mode(own / name) for name in (LEDGER_FILE, "shelf", "shelf/entry.json")] == [0o644, 0o755, 0o644]
     assert mode(shared) == 0o2775
-    assert [mode(shared / name) for name in (FILE_NAME, "shelf", "shelf/entry.json")] == [0o664, 0o2775, 0o664]
+    assert [mode(shared / name) for name in (LEDGER_FILE, "shelf", "shelf/entry.json")] == [0o664, 0o2775, 0o664]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to have a home of another user")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from android_runner.preparing.steps import StepName
-from orchestrator.app.lab_file import read_lab
 from orchestrator.errors import UsageError
 from orchestrator.home import Home
 from orchestrator.lab import Lab, PrepareTable, Recovery, parse_lab
+from orchestrator.store.lab_file import read_lab
 
 
 def test_a_home_without_a_file_changes_nothing(tmp_path: Path) -> None:

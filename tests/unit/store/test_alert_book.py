@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from orchestrator.nights.alerts import Alert, AlertKind
 from orchestrator.store.ledger import Ledger
+
+pytestmark = pytest.mark.usefixtures("each_database")
 
 ALERT = Alert(
     nightly="lab", cause="binary: 1 → 2", kind=AlertKind.REGRESSION, words="B3 net 8 % slower", members=("a", "b"),

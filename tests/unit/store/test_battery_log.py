@@ -17,6 +17,8 @@ from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frames import RunFrames
 from orchestrator.store.ledger import Ledger
 
+pytestmark = pytest.mark.usefixtures("each_database")
+
 LATER = "0413-quick-zzzz"
 PHONE = sample.contents().phones[0].phone
 FIRST = BatteryReading(

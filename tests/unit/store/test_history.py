@@ -18,6 +18,8 @@ from orchestrator.store.history import case_history, histories, keys_like
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import AttemptRecord, RunContents
 
+pytestmark = pytest.mark.usefixtures("each_database")
+
 PHONE, OTHER = sample.PHONES
 KEY = SeriesKey(PHONE, "mnist", "all", "cpu all")
 CANARY = replace(sample.case("canary"), model_name="canary", inputs_digest="ca" * 32)
@@ -151,6 +153,7 @@ def test_todays_build_meets_yesterdays_and_twins_and_sides_are_left_out(ledger: 
     assert keys_like(ledger, phone=PHONE, model_name="mnist", row_name="cpu all") == (KEY,)
 
 
+@pytest.mark.parametrize("each_database", ["sqlite"], indirect=True)
 def test_a_case_is_found_by_index_alone(ledger: Ledger) -> None:
     """Of the tables that grow with every attempt none is read from end to end."""
     measure(ledger, asked("one", *night("smoke", 1)), 0.004)
@@ -164,7 +167,7 @@ def test_a_case_is_found_by_index_alone(ledger: Ledger) -> None:
             bare.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
             plans.extend(str(row[3]) for row in bare.fetchall())
 
-    sa.event.listen(database._engine, "before_cursor_execute", explain)
+    sa.event.listen(database._door.engine, "before_cursor_execute", explain)
     assert case_history(ledger, KEY, nightly="smoke")
     scans = [plan for plan in plans if plan.startswith("SCAN")]
     assert plans

@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 import sample_run as sample
 
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frames import RunFrames
 from orchestrator.store.incidents import IncidentRecord
 from orchestrator.store.ledger import Ledger
+
+pytestmark = pytest.mark.usefixtures("each_database")
 
 AT = datetime(2026, 4, 12, 2, 10, tzinfo=UTC)
 

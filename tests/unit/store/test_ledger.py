@@ -20,6 +20,8 @@ from orchestrator.store.migrations import SCHEMA_VERSION
 from orchestrator.store.records import BlockRecord, Counts, RunState, TrialState
 from orchestrator.variants.tolerance import Numerics, OutputError, Precision
 
+pytestmark = pytest.mark.usefixtures("each_database")
+
 CONTENTS = sample.contents()
 TRIALS = CONTENTS.trials
 FIRST = TRIALS[0].trial_id(sample.RUN)

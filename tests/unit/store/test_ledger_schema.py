@@ -13,9 +13,10 @@ import sample_run as sample
 import sqlalchemy as sa
 
 from orchestrator.errors import StoreError
+from orchestrator.home import LEDGER_FILE
 from orchestrator.store import run_rows
 from orchestrator.store.database import Database
-from orchestrator.store.ledger import FILE_NAME, Ledger
+from orchestrator.store.ledger import Ledger
 from orchestrator.store.migrations import MIGRATIONS, SCHEMA_VERSION, migrate
 from orchestrator.store.schema import ATTEMPT, METADATA
 
@@ -48,7 +49,7 @@ def shape(engine: sa.Engine) -> dict[str, object]:
 
 def test_migrations_make_the_tables_that_the_program_uses(tmp_path: Path) -> None:
     Ledger.open(tmp_path).close()
-    migrated = sa.create_engine(f"sqlite:///{tmp_path / FILE_NAME}")
+    migrated = sa.create_engine(f"sqlite:///{tmp_path / LEDGER_FILE}")
     described = sa.create_engine("sqlite://", poolclass=sa.StaticPool)
     METADATA.create_all(described)
     try:
@@ -69,7 +70,7 @@ def test_tables_compile_for_postgresql() -> None:
 
 
 def test_connections_are_durable_and_hold_keys(tmp_path: Path) -> None:
-    database = Database.open(tmp_path / FILE_NAME)
+    database = Database.open(tmp_path / LEDGER_FILE)
     with database.reading() as connection:
         said = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
@@ -83,7 +84,7 @@ def test_opening_again_changes_nothing(tmp_path: Path) -> None:
     for _ in range(2):
         ledger = Ledger.open(tmp_path)
         ledger.close()
-    with sqlite3.connect(tmp_path / FILE_NAME) as bare:
+    with sqlite3.connect(tmp_path / LEDGER_FILE) as bare:
         assert bare.execute("SELECT number FROM schema_migration").fetchall() == [
             (number,) for number in range(1, SCHEMA_VERSION + 1)
         ]
@@ -94,7 +95,7 @@ def test_a_later_migration_keeps_what_is_there(tmp_path: Path) -> None:
     ledger = Ledger.open(tmp_path)
     ledger.add_run(sample.contents())
     ledger.close()
-    database = Database(tmp_path / FILE_NAME)
+    database = Database(tmp_path / LEDGER_FILE)
 
     def second(connection: sa.Connection) -> None:
         connection.execute(sa.text("ALTER TABLE run ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm'"))
@@ -107,7 +108,7 @@ def test_a_later_migration_keeps_what_is_there(tmp_path: Path) -> None:
 
 
 def test_a_ledger_from_before_validity_keeps_its_attempts_unjudged(tmp_path: Path) -> None:
-    database = Database(tmp_path / FILE_NAME)
+    database = Database(tmp_path / LEDGER_FILE)
     with database.writing() as connection:
         migrate(connection, {1: MIGRATIONS[1]})
         run_rows.insert_run(connection, sample.contents())
@@ -130,7 +131,7 @@ def test_a_ledger_from_before_validity_keeps_its_attempts_unjudged(tmp_path: Pat
 
 def test_a_migration_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path) -> None:
     Ledger.open(tmp_path).close()
-    database = Database(tmp_path / FILE_NAME)
+    database = Database(tmp_path / LEDGER_FILE)
 
     def broken(connection: sa.Connection) -> None:
         connection.execute(sa.text("CREATE TABLE half (x TEXT)"))
@@ -146,14 +147,14 @@ def test_a_migration_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path) -> N
 
 def test_a_newer_ledger_is_refused_by_name(tmp_path: Path) -> None:
     Ledger.open(tmp_path).close()
-    bare = sqlite3.connect(tmp_path / FILE_NAME)
+    bare = sqlite3.connect(tmp_path / LEDGER_FILE)
     bare.execute("INSERT INTO schema_migration VALUES (?, 'later', '9.0')", (SCHEMA_VERSION + 3,))
     bare.commit()
     bare.close()
     with pytest.raises(StoreError) as told:
         Ledger.open(tmp_path)
     assert f"schema {SCHEMA_VERSION + 3}" in str(told.value)
-    assert FILE_NAME in str(told.value)
+    assert LEDGER_FILE in str(told.value)
     assert "newer" in str(told.value)
 
 
@@ -163,24 +164,24 @@ def test_a_newer_ledger_is_refused_by_name(tmp_path: Path) -> None:
     ids=["text", "header"],
 )
 def test_a_file_that_is_no_ledger_is_one_clear_error(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / FILE_NAME).write_bytes(content)
+    (tmp_path / LEDGER_FILE).write_bytes(content)
     with pytest.raises(StoreError) as told:
         Ledger.open(tmp_path)
-    assert FILE_NAME in str(told.value)
+    assert LEDGER_FILE in str(told.value)
     assert "move it away" in str(told.value)
     assert "\n" not in str(told.value)
-    assert (tmp_path / FILE_NAME).read_bytes() == content
+    assert (tmp_path / LEDGER_FILE).read_bytes() == content
 
 
 def test_a_damaged_page_is_a_store_error_when_it_is_met(tmp_path: Path) -> None:
     ledger = Ledger.open(tmp_path)
     ledger.add_run(sample.contents(rounds=50))
     ledger.close()
-    path = tmp_path / FILE_NAME
+    path = tmp_path / LEDGER_FILE
     data = bytearray(path.read_bytes())
     data[4096:] = b"\xa5" * (len(data) - 4096)
     path.write_bytes(bytes(data))
-    with pytest.raises(StoreError, match=FILE_NAME):
+    with pytest.raises(StoreError, match=LEDGER_FILE):
         Ledger.open(tmp_path).contents(sample.RUN)
 
 

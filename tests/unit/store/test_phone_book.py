@@ -13,6 +13,8 @@ from orchestrator.store.ledger import Ledger
 from orchestrator.store.phone_book import PhoneBook
 from orchestrator.store.registered import Hold, Quarantine, RegisteredPhone, Retired, Sighting
 
+pytestmark = pytest.mark.usefixtures("each_database")
+
 NOW = datetime(2026, 4, 12, 2, 14, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 

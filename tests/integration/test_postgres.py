@@ -1,0 +1,109 @@
+"""A home whose ledger is a PostgreSQL database: the same runs, moved or made there, also over a restart of it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+from sqlalchemy.exc import DBAPIError
+
+from orchestrator.errors import StoreError, UsageError
+from orchestrator.home import Home
+from orchestrator.store.database import Database
+from orchestrator.store.ledger import Ledger
+from tests.orch_cli import Orch, cpu_plan
+from tests.postgres_server import PostgresServer, use
+
+pytestmark = pytest.mark.xdist_group("postgresql")
+
+
+def test_a_run_moves_to_postgresql_and_the_next_is_made_there(
+    orch: Orch, postgres: PostgresServer, mnist: Path
+) -> None:
+    plan = cpu_plan(orch.home.parent)
+    words = ("run", plan, mnist, "--device", "virtual", "--seconds", "0.05", "--rounds", "1", "--yes")
+    assert orch(*words).code == 0
+    before = json.loads(orch("report", "@last", "--format", "json").out)
+    url = postgres.fresh()
+    (orch.home / "lab.toml").write_text("[recovery]\nwait_seconds = 30\n[lab]  # ours\npush_per_hub = 3\n")
+    ended = orch("disk", "ledger", url, "--json")
+    assert ended.code == 0, ended
+    moved = json.loads(ended.out)
+    assert moved["rows"]["run"] == 1
+    assert moved["rows"]["trial"] == orch.counts()["planned"] > 0
+    assert not (orch.home / "ledger.sqlite").exists()
+    assert Path(moved["kept"]).is_file()
+    assert f'[lab]  # ours\nledger = "{url}"\npush_per_hub = 3' in (orch.home / "lab.toml").read_text()
+    assert json.loads(orch("report", "@last", "--format", "json").out) == before
+    ended = orch(*words)
+    assert ended.code == 0, ended
+    assert not (orch.home / "ledger.sqlite").exists()
+    assert len(json.loads(orch("runs", "--json").out)) == 2
+    again = orch("disk", "ledger", postgres.fresh())
+    assert again.code == 2
+    assert "already" in again.err
+
+
+def test_a_restart_of_the_server_is_waited_for(tmp_path: Path, postgres: PostgresServer) -> None:
+    use(tmp_path, postgres.fresh())
+    ledger = Ledger.open(tmp_path)
+    assert ledger.next_epoch("P") == 1
+    postgres.stop()
+    back = threading.Timer(1.0, postgres.start)
+    back.start()
+    assert ledger.next_epoch("P") == 2
+    back.join()
+    ledger.close()
+
+
+def test_writers_of_several_processes_take_turns(tmp_path: Path, postgres: PostgresServer) -> None:
+    """Two openings of one database stand for two hosts: who reads and writes in one transaction is alone."""
+    use(tmp_path, postgres.fresh())
+    ledgers = [Ledger.open(tmp_path) for _ in range(4)]
+    seen: list[int] = []
+
+    def count(ledger: Ledger) -> None:
+        for _ in range(10):
+            seen.append(ledger.next_epoch("P"))
+
+    threads = [threading.Thread(target=count, args=(one,)) for one in ledgers]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert sorted(seen) == list(range(1, 41))
+    for one in ledgers:
+        one.close()
+
+
+def test_a_reader_sees_one_moment_and_can_not_write(tmp_path: Path, postgres: PostgresServer) -> None:
+    url = postgres.fresh()
+    use(tmp_path, url)
+    ledger = Ledger.open(tmp_path)
+    database = Database(url)
+    with database.reading() as view:
+        assert view.exec_driver_sql("SELECT count(*) FROM phone_epoch").scalar() == 0
+        ledger.next_epoch("P")
+        assert view.exec_driver_sql("SELECT count(*) FROM phone_epoch").scalar() == 0
+        with pytest.raises(DBAPIError, match="read-only"):
+            view.exec_driver_sql("DELETE FROM phone_epoch")
+    database.close()
+    ledger.close()
+
+
+def test_what_can_not_be_a_ledger_is_said_with_its_mend(postgres: PostgresServer) -> None:
+    with pytest.raises(StoreError, match=r"rules of a language.*createdb .*--locale=C.UTF-8"):
+        Database.open(postgres.fresh("--locale-provider=icu", "--icu-locale=en-US"))
+    with pytest.raises(StoreError, match=r"does not exist.*createdb"):
+        Database.open(f"postgresql://orch@127.0.0.1:{postgres.port}/nobodys")
+    with pytest.raises(StoreError, match="is the server up"):  # one that never was there is not waited for
+        Database.open("postgresql://orch@127.0.0.1:1/orch")
+
+
+@pytest.mark.parametrize("url", ["postgresql://me:secret@db/orch", "mysql://db/orch", "postgresql://db", "x y"])
+def test_a_url_with_a_password_or_of_another_database_is_refused(tmp_path: Path, url: str) -> None:
+    use(tmp_path, url)
+    with pytest.raises(UsageError, match=r"ledger.*password"):
+        Ledger.open(Home(tmp_path).root)
