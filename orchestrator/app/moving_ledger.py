@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from orchestrator.app.standing import standings
 from orchestrator.errors import Problem, UsageError
@@ -19,12 +20,10 @@ _LAB = re.compile(r"^\[lab\][ \t]*(#.*)?$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """Where the ledger was, where it is, the rows of each table, and where the file is kept."""
+    """The rows of each table, and where the file is kept."""
 
-    source: str
-    target: str
     rows: dict[str, int]
-    kept: str
+    kept: Path
 
 
 def move_ledger(home: Home, url: str) -> Moved:
@@ -44,7 +43,7 @@ def move_ledger(home: Home, url: str) -> Moved:
     write_whole(home.lab_file, named)
     kept = file.with_name(ASIDE)
     file.rename(kept)
-    return Moved(source=str(file), target=url, rows=rows, kept=str(kept))
+    return Moved(rows=rows, kept=kept)
 
 
 def with_ledger(text: str, url: str) -> str:

@@ -85,18 +85,13 @@ def clean(
 def ledger(
     url: Annotated[str, typer.Argument(metavar="URL", help="postgresql://USER@HOST:PORT/DATABASE, an empty one.")],
     home: HomeOption = "",
-    as_json: JsonOption = False,
 ) -> int:
     """Move the ledger into a PostgreSQL database, which several hosts may share. The file is kept beside, set aside."""
     from orchestrator.app.moving_ledger import move_ledger  # noqa: PLC0415 - the ledger is opened when called
-    from orchestrator.store.codec import plain  # noqa: PLC0415
 
     moved = move_ledger(home_with_runs(home), url)
-    if as_json:
-        typer.echo(json.dumps(plain(moved), indent=2))
-    else:
-        typer.echo(f"{sum(moved.rows.values())} rows moved to {moved.target}; lab.toml says so")
-        typer.echo(f"the file is kept as {moved.kept}", err=True)
+    typer.echo(f"{moved.rows['run']} runs, {sum(moved.rows.values())} rows in all: now at {url}")
+    typer.echo(f"lab.toml says so; the file is kept as {moved.kept}", err=True)
     return int(ExitCode.DONE)
 
 

@@ -197,7 +197,6 @@ COMMANDS = (
     Command("orch doctor --json", HostReport),
     Command("orch disk --json", "orchestrator.report.disk.DiskUse"),
     Command("orch disk clean --json", "orchestrator.report.disk.Cleaning"),
-    Command("orch disk ledger --json", "orchestrator.app.moving_ledger.Moved"),
     Command("orch nightly status --json", "list of orchestrator.report.nightly_text.NightlyStanding"),
     Command("orch nightly digest --json", "orchestrator.report.morning.nouns.Digest", "The same as `digest.json`."),
     Command("orch nightly alerts --json", "list of orchestrator.nights.alerts.Alert"),

@@ -28,13 +28,11 @@ def test_a_run_moves_to_postgresql_and_the_next_is_made_there(
     before = json.loads(orch("report", "@last", "--format", "json").out)
     url = postgres.fresh()
     (orch.home / "lab.toml").write_text("[recovery]\nwait_seconds = 30\n[lab]  # ours\npush_per_hub = 3\n")
-    ended = orch("disk", "ledger", url, "--json")
+    ended = orch("disk", "ledger", url)
     assert ended.code == 0, ended
-    moved = json.loads(ended.out)
-    assert moved["rows"]["run"] == 1
-    assert moved["rows"]["trial"] == orch.counts()["planned"] > 0
+    assert ended.out.startswith("1 runs, ")
     assert not (orch.home / "ledger.sqlite").exists()
-    assert Path(moved["kept"]).is_file()
+    assert (orch.home / "ledger.sqlite.moved").is_file()
     assert f'[lab]  # ours\nledger = "{url}"\npush_per_hub = 3' in (orch.home / "lab.toml").read_text()
     assert json.loads(orch("report", "@last", "--format", "json").out) == before
     ended = orch(*words)
