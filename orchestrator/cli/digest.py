@@ -10,7 +10,7 @@ import typer
 from orchestrator.cli.options import HomeOption, JsonOption
 from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode, Problem, UsageError
-from orchestrator.home import home_with_runs
+from orchestrator.store.address import home_with_runs
 
 NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="Which nightly (default: the only one).")]
 
