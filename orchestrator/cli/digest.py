@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import Annotated, Literal
 
@@ -26,6 +27,7 @@ def digest(
     if as_json and format_ == "html":
         raise UsageError(Problem("--json", "contradicts --format html", "say one of them"))
     from orchestrator.app.morning import morning, which_night  # noqa: PLC0415 - the ledger is opened when called
+    from orchestrator.report.lines import shown  # noqa: PLC0415
     from orchestrator.report.morning.page import digest_html  # noqa: PLC0415
     from orchestrator.report.morning.text import digest_text  # noqa: PLC0415
     from orchestrator.report.morning.written import digest_json  # noqa: PLC0415
@@ -43,6 +45,10 @@ def digest(
         sys.stdout.write(digest_html(found))
     else:
         sys.stdout.write(digest_text(found, colour=wants_colour()))
+        if found.regressed:
+            one = found.regressed[0]
+            what = shlex.quote(f"{one.first_bad}/{one.name}/{one.row}")
+            sys.stderr.write(f"next    orch show {shown(what)}\n")
     return int(ExitCode.DONE)
 
 
