@@ -7,6 +7,7 @@ have changed its speed, and stands low. A change of NNAPI's share is a symptom o
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,6 +22,8 @@ WORN_POINTS = 5.0
 """Per cent of the design capacity: what a battery says of itself wanders by a point or two."""
 LIKELY = 0.5
 """From this weight on a change is a likely cause."""
+MAX_CAUSE = 400
+"""A cause is a key in the ledger: a longer one is known by its digest."""
 _SHORT = 10
 
 
@@ -133,6 +136,8 @@ def _change(
 ) -> Change:
     """A change; figures differ between a phone's cases, so that those are no part of what they share."""
     cause = about if numeric else f"{about}: {before} → {after}"
+    if len(cause) > MAX_CAUSE:
+        cause = f"{what}: {hashlib.sha256(cause.encode('utf-8', 'backslashreplace')).hexdigest()}"
     return Change(what=what, before=before, after=after, words=words, weight=weight, cause=cause)
 
 

@@ -168,21 +168,20 @@ def vitals_words(vitals: Vitals | None) -> tuple[str, ...]:
 
 
 def _twin(material: Material, dead: NightPhone, gone: Sequence[str]) -> Twin | None:
-    """The phone of the same device model and SoC that measured most of what the dead one could not be asked."""
+    """The phone of the same device model and SoC that measured most of the dead one's cases this night."""
     keys = [key for key in material.histories if key.phone == dead.phone]
-    unasked = [key for key in keys if not _rounds(material.histories[key], material.night)]
     best: Twin | None = None
     for one in sorted(material.phones.values(), key=lambda phone: as_listed(material.name(phone.phone))):
         if one.phone == dead.phone or one.phone in gone or (one.device_model, one.soc) != (dead.device_model, dead.soc):
             continue
-        figures = tuple(_figures(material, unasked, one.phone))
+        figures = tuple(_figures(material, keys, one.phone))
         if best is None or len(figures) > len(best.figures):
             best = Twin(phone=one.phone, name=material.name(one.phone), figures=figures)
     return best
 
 
-def _figures(material: Material, unasked: Sequence[SeriesKey], twin: str) -> Iterator[TwinFigure]:
-    for key in unasked:
+def _figures(material: Material, keys: Sequence[SeriesKey], twin: str) -> Iterator[TwinFigure]:
+    for key in keys:
         there = SeriesKey(twin, key.model_name, key.recipe_name, key.row_name)
         rounds = _rounds(material.histories.get(there, ()), material.night)
         last = next((one for one in reversed(material.histories[key]) if one.rounds_s), None)

@@ -169,8 +169,7 @@ class Hand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwinFigure:
-    """A case that the dead phone could not be asked: its twin's p50 this night, and the dead one's own, of its last
-    night."""
+    """A case of the dead phone: its twin's p50 this night, and the dead one's own, of the last night that has one."""
 
     model: str
     recipe: str

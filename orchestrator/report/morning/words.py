@@ -147,7 +147,7 @@ def twin_words(one: Died) -> str:
     if one.twin is None:
         return f"no other {one.device_model} with {one.soc or 'its SoC'} measured this night"
     if not one.twin.figures:
-        return f"its twin {one.twin.name} measured none of its open cases"
+        return f"its twin {one.twin.name} measured none of its cases"
     return f"in its place its twin {one.twin.name} measured {plural(len(one.twin.figures), 'case')}:"
 
 

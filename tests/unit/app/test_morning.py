@@ -71,6 +71,9 @@ def test_ten_nights_with_a_step_from_the_ninth_and_a_phone_that_dies_on_the_seve
     ]  # fmt: skip
     assert dead.twin is not None
     assert dead.twin.name == "B3"
+    assert [(one.row, one.last_night) for one in dead.twin.figures] == [
+        ("default", "2026-04-07"), ("cpu all", "2026-04-07")
+    ]  # fmt: skip
     assert seventh.hands[0].missing
     assert seventh.sentence == "nothing regressed, 1 phone is missing"
 

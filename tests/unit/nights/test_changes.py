@@ -78,3 +78,10 @@ def test_a_binary_is_one_cause_for_all_phones_and_a_system_one_for_each():
     there = changes(night("2026-04-11"), replace(other, circumstances=bad))
     assert here[0].cause == there[0].cause
     assert here[1].cause != there[1].cause
+
+
+def test_a_long_cause_is_known_by_its_digest():
+    (one,) = changes(night("2026-04-11"), night("2026-04-12", settings="x" * 5000))
+    (other,) = changes(night("2026-04-11"), night("2026-04-12", settings="x" * 5001))
+    assert len(one.cause) < 100
+    assert one.cause != other.cause
