@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import FrameType, MappingProxyType
 
@@ -48,6 +48,17 @@ from orchestrator.variants.crew import Ahead
 ASK_ABOVE_S = 3600.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tonight:
+    """What a nightly adds to a run: when nothing more is handed out, and who watches while it lasts, by its name."""
+
+    ends_at: datetime | None = None
+    watches: Callable[[str], Sequence[AbstractContextManager[object]]] = lambda _run_id: ()
+
+
+OPEN_END = Tonight()
+
+
 def say(line: str) -> None:
     """A line for people; data goes to stdout, this to stderr."""
     sys.stderr.write(f"{line}\n")
@@ -67,9 +78,9 @@ def go(  # noqa: PLR0913 - the options of one command
     command: str,
     anew: bool,
     hot_plug: bool,
-    ends_at: datetime | None = None,
+    night: Tonight = OPEN_END,
 ) -> int:
-    """Begin a run and follow it to its answer; the exit code. After `ends_at` nothing more is handed out."""
+    """Begin a run and follow it to its answer; the exit code."""
     with Ahead() as ahead:
         given = check_on_host(wish, home, ahead)
         phones = chosen_phones(wish.device, home, adb_port, slots, say)
@@ -100,7 +111,7 @@ def go(  # noqa: PLR0913 - the options of one command
         note_seen(phones, site.ledger)
         named = name_and_claim(wish, phones, site)
         able = able_phones(phones, tools, site)
-        wish = until(wish, ends_at, site.clock.now())
+        wish = until(wish, night.ends_at, site.clock.now())
         ready = Ready(
             named=named,
             wish=wish,
@@ -115,6 +126,7 @@ def go(  # noqa: PLR0913 - the options of one command
         farm.tally.incomplete |= bool(missing)
         if hot_plug:
             farm.watches = [*farm.watches, HotPlug(ready, farm, site)]
+        farm.watches = [*farm.watches, *night.watches(farm.run_id)]
         libraries = [path for path, _ in custom_ops(wish.plan.custom_ops).host]
         with _driven(farm, drive(home, farm.run_id), named.claims):
             return follow(farm, site, progress, libraries, strict=strict, all_tables=all_tables)
@@ -129,20 +141,21 @@ def go_on(  # noqa: PLR0913 - as above
     asked_slots: int,
     strict: bool,
     all_tables: bool,
-    ends_at: datetime | None = None,
+    night: Tonight = OPEN_END,
 ) -> int:
-    """Go on with a run and follow it to its answer; the exit code. `asked_slots` (0: none) and `ends_at` go over the
-    run's own."""
+    """Go on with a run and follow it to its answer; the exit code. `asked_slots` (0: none) and the night's end go over
+    the run's own."""
     with _at_work(home, adb_port, slots) as (site, progress):
         run_id = site.ledger.find_run(run) if run else _newest_unfinished(site.ledger)
         lock = drive(home, run_id)
-        left_s = None if ends_at is None else float(seconds_left(ends_at, site.clock.now()))
+        left_s = None if night.ends_at is None else float(seconds_left(night.ends_at, site.clock.now()))
         found = resume(run_id, site, asked_slots, left_s)
         if found.farm is None:
             lock.release()
             say(f"{found.run_id} is finished: nothing is left to run")
             return int(ExitCode.DONE)
         say(f"{found.run_id}: {found.adopted} attempts taken over from phones, {found.open_trials} trials to go")
+        found.farm.watches = [*found.farm.watches, *night.watches(run_id)]
         with _driven(found.farm, lock):
             return follow(found.farm, site, progress, found.custom_ops, strict=strict, all_tables=all_tables)
 

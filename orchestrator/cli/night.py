@@ -3,20 +3,25 @@ again, and its end."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from orchestrator.app.nightly.judging import judged_in, regressed, to_confirm
+from orchestrator.app.nightly.ending import bounded, digested, watch_of
+from orchestrator.app.nightly.judging import judged_in, to_confirm
 from orchestrator.app.nightly.outcome import codes_of
-from orchestrator.app.nightly.record import NightRecord, begun, read_record, runs_of, write_record
+from orchestrator.app.nightly.record import NightRecord, begun, night_folder, read_record, runs_of, write_record
 from orchestrator.app.nightly.suites import Nightly, run_options
 from orchestrator.app.wish import Wish, wish_of
-from orchestrator.cli.live import go, go_on, say
+from orchestrator.cli.answer import short
+from orchestrator.cli.live import Tonight, go, go_on, say
+from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode, FarmError, worst
 from orchestrator.nights.calendar import Night
-from orchestrator.nights.nouns import CONFIRMS_TAG, Judged
+from orchestrator.nights.nouns import CONFIRMS_TAG
+from orchestrator.report.morning.text import digest_text
 from orchestrator.report.numbers import plural
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunState, RunSummary
@@ -93,7 +98,7 @@ def _begin(nightly: Nightly, night: Night, wish: Wish, where: Where) -> ExitCode
     code = go(
         wish, nightly.home, adb_port=where.adb_port, slots=where.slots, yes=True, verify_staged=False, strict=False,
         all_tables=False, command=command, anew=True, hot_plug=nightly.suite.hot_plug and wish.only is None,
-        ends_at=night.ends_at,
+        night=_tonight(nightly, night),
     )  # fmt: skip
     return ExitCode(code)
 
@@ -103,7 +108,7 @@ def _go_on(run: RunSummary, nightly: Nightly, night: Night, where: Where) -> Exi
     if run.state is not RunState.FINISHED:
         code = go_on(
             run.run.run_id, nightly.home, adb_port=where.adb_port, slots=where.slots, asked_slots=where.asked_slots,
-            strict=False, all_tables=False, ends_at=night.ends_at,
+            strict=False, all_tables=False, night=_tonight(nightly, night),
         )  # fmt: skip
         if code != ExitCode.DONE:
             return ExitCode(code)
@@ -111,24 +116,23 @@ def _go_on(run: RunSummary, nightly: Nightly, night: Night, where: Where) -> Exi
         return worst(codes_of(run.run.run_id, ledger))
 
 
+def _tonight(nightly: Nightly, night: Night) -> Tonight:
+    return Tonight(ends_at=night.ends_at, watches=watch_of(nightly, night.name, say))
+
+
 def _ended(nightly: Nightly, record: NightRecord, codes: list[ExitCode], problem: str) -> int:
-    """The night's end: what became of its series, and its exit code."""
+    """The night's end: its digest, who is told, and its exit code. The record is the last that is written: who was
+    killed before that is called again."""
     with _ledger(nightly) as ledger:
-        judged = judged_in(ledger, nightly.name, record.night)
-    if slower := regressed(judged):
-        codes = [*codes, ExitCode.GATE_FAILED]
-        for one in slower:
-            say(f"regressed  {_in_words(one)}")
-    code = worst(codes)
-    ended = replace(record, ended_at=datetime.now(UTC).isoformat(), exit=code.value, problem=problem)
-    write_record(nightly, ended)
+        digest = digested(nightly, record.night, ledger, problem, say)
+    sys.stdout.write(f"\n{digest_text(digest, colour=wants_colour())}")
+    bounded(nightly, say)
+    code = worst([*codes, *([ExitCode.GATE_FAILED] if digest.regressed else [])])
+    write_record(nightly, replace(record, ended_at=datetime.now(UTC).isoformat(), exit=code.value, problem=problem))
+    say(f"digest  {short(night_folder(nightly, record.night) / 'digest.html')}")
+    if code is not ExitCode.DONE:
+        say(f"exit {code.value}: {code.name.lower().replace('_', ' ')}")
     return int(code)
-
-
-def _in_words(one: Judged) -> str:
-    key = one.key
-    change = "" if one.change is None else f" {one.change - 1:+.1%}"
-    return f"{key.phone} {key.model_name} {key.row_name}{change}: {one.reason}"
 
 
 @contextmanager

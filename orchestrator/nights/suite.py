@@ -29,10 +29,12 @@ NAME_SHAPE = r"[a-z0-9][a-z0-9_-]{0,30}"
 FORM = "see docs/nightly.md for the form"
 _STRICT = ConfigDict(extra="forbid", strict=True)
 _TIME = r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$"
+_SIZE = r"^([1-9]\d{0,8}(\.\d{1,3})?(kB|MB|GB|TB|KiB|MiB|GiB))?$"
 _SPAN = r"^(\d{1,4}h)?(\d{1,5}m)?(\d{1,7}s?)?$"
 
 TimeOfDay = Annotated[str, Field(pattern=_TIME)]
 Word = Annotated[str, Field(min_length=1, max_length=1000)]
+Variable = Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]{0,99}$")]
 Rounds = Annotated[int, Field(ge=1, le=1000)]
 
 
@@ -57,6 +59,10 @@ class Suite:
     reruns: Annotated[int, Field(ge=0, le=1000)] | None = None
     prepare: bool | None = None
     hot_plug: bool = False
+    notify: list[Variable] = Field(default_factory=list)
+    """Environment variables that hold the URLs of who is told."""
+    disk_bound: Annotated[str, Field(pattern=_SIZE)] = ""
+    """What the home may take: at a night's end the oldest raw files go until it holds."""
 
     @property
     def starts(self) -> time:
@@ -105,6 +111,15 @@ def checked_name(name: str, where: str = "NAME") -> str:
     return name
 
 
+_MENDS = {
+    "start": 'a time of day, such as "22:00"',
+    "deadline": 'a time of day, such as "06:00"',
+    "budget": 'a duration, such as "2h" or "90m"',
+    "disk_bound": 'a size, such as "20GB"',
+    "notify": "the name of an environment variable, such as ORCH_SLACK_URL; never a URL",
+}
+
+
 def _problems(error: ValidationError, where: str) -> Iterator[Problem]:
     for item in error.errors(include_url=False):
         path = [str(part) for part in item["loc"]]
@@ -114,5 +129,5 @@ def _problems(error: ValidationError, where: str) -> Iterator[Problem]:
         elif item["type"] in ("missing", "missing_argument"):
             yield Problem(place, "is missing", FORM)
         else:
-            mend = 'a time of day, such as "22:00"' if path[-1] in ("start", "deadline") else item["msg"]
+            mend = _MENDS.get(path[0], item["msg"])
             yield Problem(place, f"{str(item['input'])[:60]!r} can't be it", mend)

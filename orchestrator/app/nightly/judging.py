@@ -21,8 +21,3 @@ def judged_in(ledger: Ledger, nightly: str, night: str) -> tuple[Judged, ...]:
 def to_confirm(judged: tuple[Judged, ...]) -> frozenset[SeriesKey]:
     """The series that were slow and were not asked again yet."""
     return frozenset(one.key for one in judged if one.verdict is Verdict.SUSPECTED)
-
-
-def regressed(judged: tuple[Judged, ...]) -> tuple[Judged, ...]:
-    """The series that regressed, on this night or before, and are slow still."""
-    return tuple(one for one in judged if one.verdict is Verdict.REGRESSED)

@@ -124,7 +124,7 @@ def confirms(run: RunSummary) -> str:
 
 def nightly_lock(home: Home, name: str) -> PhoneLock:
     """The claim of the process that carries a nightly out."""
-    return PhoneLock(f"nightly:{name}", home.root / "locks")
+    return PhoneLock(f"nightly:{name}", home.claims)
 
 
 def alone(home: Home, name: str) -> PhoneLock:
