@@ -38,6 +38,8 @@ class NightlyLab:
         self._place.mkdir()
         shutil.copy(model, self._place / "net.onnx")
         self.plan()
+        self.always: dict[str, object] = {}
+        """Keys of the suite, whatever else is written."""
         self.tool = levelled_tool(self._place)
         self.write()
 
@@ -51,6 +53,7 @@ class NightlyLab:
             "deadline": "06:00",
             "rounds": 3,
             "iterations": 5,
+            **self.always,
             **changes,
         }
         lines = [f"{name} = {'true' if value is True else repr(value)}" for name, value in said.items()]
