@@ -47,7 +47,7 @@ def digest(
         sys.stdout.write(digest_text(found, colour=wants_colour()))
         if found.regressed:
             one = found.regressed[0]
-            what = shlex.quote(f"{one.first_bad}/{one.name}/{one.row}")
+            what = shlex.quote(f"{one.first_bad}/{one.phone}/{one.model} {one.row}")
             sys.stderr.write(f"next    orch show {shown(what)}\n")
     return int(ExitCode.DONE)
 

@@ -31,6 +31,7 @@ def digest(material: Material) -> Digest:
         problem=material.problem,
         runs=material.runs,
         phones=len(material.phones),
+        virtual=sum(one.virtual for one in material.phones.values()),
         planned=sum(run.planned for run in own),
         measured=sum(run.measured for run in own),
         failed=sum(run.failed for run in own),

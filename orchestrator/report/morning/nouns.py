@@ -15,6 +15,9 @@ from orchestrator.report.hands import ShownIncident
 from orchestrator.report.trend import Trend
 from orchestrator.store.registered import RegisteredPhone
 
+VIRTUAL = "virtual"
+"""Heads the names of virtual phones: their figures are this computer's."""
+
 # --- what it is made from ----------------------------------------------------------------------------------------
 
 
@@ -91,12 +94,12 @@ class Material:
     alerts: tuple[Alert, ...] = ()
 
     def name(self, phone: str) -> str:
-        """What people call a phone."""
-        known = self.registered.get(phone)
-        if known is not None and known.label:
-            return known.label
-        seen = self.seen(phone)
-        return seen.label if seen is not None and seen.label else phone
+        """What people call a phone; a virtual one says so."""
+        known, seen = self.registered.get(phone), self.seen(phone)
+        label = (known.label if known is not None else "") or (seen.label if seen is not None else "") or phone
+        if seen is None or not seen.virtual or label.startswith(VIRTUAL):
+            return label
+        return f"{VIRTUAL} {label}"
 
     def seen(self, phone: str) -> NightPhone | None:
         """A phone as the newest run that had it."""
@@ -205,7 +208,8 @@ class Died:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digest:
-    """A night for people. `sentence` is the whole of it in one; `same` counts cases that are as they were, `still` not
+    """A night for people. `sentence` is the whole of it in one; `phones` counts those of
+    its runs, `virtual` those of them that are no real ones; `same` counts cases that are as they were, `still` not
     measured as in the night before, which is no news."""
 
     nightly: str
@@ -215,6 +219,7 @@ class Digest:
     problem: str
     runs: tuple[NightRun, ...]
     phones: int
+    virtual: int
     planned: int
     measured: int
     failed: int

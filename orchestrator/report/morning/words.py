@@ -33,7 +33,7 @@ def head_words(one: Digest) -> str:
         [
             f"nightly {one.nightly}",
             f"night of {night_words(one.night)}",
-            plural(one.phones, "phone"),
+            plural(one.phones, "phone") + (f" ({one.virtual} virtual)" if one.virtual else ""),
             counts if one.runs else "no run",
             f"asked again in {plural(confirming, 'run')}" if confirming else "",
         ]

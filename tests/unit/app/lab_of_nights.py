@@ -110,7 +110,7 @@ def _contents(night: Night, began: datetime) -> RunContents:
 
 def _phone(phone: str) -> PhoneRecord:
     model, soc = MODELS[phone]
-    facts = replace(sample.facts(phone), device_model=model, soc=soc, fingerprint=f"os/{phone}")
+    facts = replace(sample.facts(phone), device_model=model, soc=soc, fingerprint=f"os/{phone}", virtual=phone == C2)
     return PhoneRecord(phone=phone, label=phone[2:], serial=phone, facts=facts)
 
 
