@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test soak soak-short check bench bad-input model-lab screenshots system-deps test-device clean
+.PHONY: demo test soak soak-short check bench bad-input model-lab screenshots system-deps test-device test-adbd clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -57,10 +57,17 @@ test-device: $(STAMP)
 	@test -n "$(SERIAL)" || { echo 'give the serial: make test-device SERIAL=…'; exit 2; }
 	ORCH_TEST_SERIAL='$(SERIAL)' $(BIN)/python -m pytest -m device tests/contract tests/integration
 
+# The same on a true adbd, Debian's, which `make system-deps` unpacks into build/: on a network of its own, with a server
+# of its own.
+test-adbd: $(STAMP)
+	$(BIN)/python -m tests.real_adbd $(MAKE) --no-print-directory test-device SERIAL={serial}
+
 # System tools that some tests use (mksh and toybox are Android's own shell and tools). Needs root, on Debian or Ubuntu.
+# On Debian also its adbd, unpacked beside the build and not installed, out of this machine's own apt source.
 system-deps:
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mksh toybox busybox util-linux shellcheck chromium postgresql systemd
+	$(PYTHON) -m tests.real_adbd.fetch build/adbd-root
 
 clean:
 	rm -rf $(VENV) build

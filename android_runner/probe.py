@@ -68,7 +68,15 @@ TOOLS = frozenset(
 )
 """Commands worth knowing about; the shell says which it finds."""
 MAX_SECTION = 256 * 1024
-_SECTIONS = ("properties", "cpuinfo", "possible", "clocks", "meminfo", "df", "id", "shell", "tools")
+_SECTIONS = ("properties", "machine", "cpuinfo", "possible", "clocks", "meminfo", "df", "id", "shell", "tools", "su")
+_LINUX_MACHINES = {
+    "x86_64": "linux-x86_64",
+    "i686": "linux-x86",
+    "aarch64": "linux-aarch64",
+    "armv7l": "linux-arm",
+    "armv8l": "linux-arm",
+}
+"""What `uname -m` says, and the name of programs for it (`elf.BinaryFile.exec_abi`)."""
 _ABI = re.compile(r"[A-Za-z0-9_.\-]{1,40}")
 
 
@@ -77,6 +85,7 @@ def facts_command(marker: str) -> str:
     cpu = _rooted("/sys/devices/system/cpu")
     bodies = {
         "properties": "getprop",
+        "machine": "uname -m",
         "cpuinfo": f"cat {_rooted('/proc/cpuinfo')}",
         "possible": f"cat {cpu}/possible",
         "clocks": f"grep -sH '' {cpu}/cpu[0-9]*/cpufreq/cpuinfo_max_freq "
@@ -86,6 +95,7 @@ def facts_command(marker: str) -> str:
         "id": "id",
         "shell": 'echo "$KSH_VERSION"; toybox --version; readlink /proc/$$/exe',
         "tools": f"for t in {' '.join(sorted(TOOLS))}; do command -v $t >/dev/null && echo $t; done",
+        "su": 'readlink -f "$(command -v su)"',
     }
     return "\n".join(f"echo; echo {marker}{name}; {{ {bodies[name]}; }} 2>/dev/null" for name in _SECTIONS) + "\ntrue"
 
@@ -146,6 +156,7 @@ def facts_from(sections: Mapping[str, str], serial: str) -> PhoneFacts:
     confinement = props.get("ro.orch.confinement", "") if virtual else ""
     root_shell = re.match(r"\s*uid=0\b", sections.get("id", "")) is not None  # unconfined: the host's user
     tools = tuple(tool for tool in sections.get("tools", "").split() if tool in TOOLS)
+    executes = abis if props else _linux_abis(sections.get("machine", ""))
     return PhoneFacts(
         identity=props.get("ro.serialno") or serial,
         device_model=props.get("ro.product.model", ""),
@@ -154,11 +165,12 @@ def facts_from(sections: Mapping[str, str], serial: str) -> PhoneFacts:
         soc=_soc(props, sections.get("cpuinfo", "")),
         api_level=_number(props.get("ro.build.version.sdk", "")),
         abis=abis,
-        exec_abis=_abis(props.get("ro.orch.exec_abis", "")) if virtual else abis,
+        exec_abis=_abis(props.get("ro.orch.exec_abis", "")) if virtual else executes,
         cores=cores,
         max_freq_khz=parse_max_frequencies(sections.get("clocks", ""), cores),
         memory_bytes=parse_memory_bytes(sections.get("meminfo", "")),
-        rooted="su" in tools or (root_shell and confinement != "unconfined"),
+        rooted=("su" in tools and not _is_toybox(sections.get("su", "")))
+        or (root_shell and confinement != "unconfined"),
         virtual=virtual,
         confinement=confinement,
         shell=_shell(sections.get("shell", "")),
@@ -176,6 +188,17 @@ def _rooted(path: str) -> str:
 
 def _abis(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(",")[:16] if _ABI.fullmatch(part))
+
+
+def _linux_abis(machine: str) -> tuple[str, ...]:
+    """What a target executes that is no Android (it has no property at all): programs for its Linux kernel."""
+    known = _LINUX_MACHINES.get(machine.strip())
+    return () if known is None else (known,)
+
+
+def _is_toybox(su: str) -> bool:
+    """Whether `su` is toybox's own: without its setuid bit, as it always comes, it makes nobody root."""
+    return su.strip().rpartition("/")[2].startswith("toybox")
 
 
 def _number(text: str) -> int:

@@ -18,6 +18,8 @@ NO_SYSTEMD = "this computer lets nobody start a systemd of one's own"
 """Containers without the right to mount: systemd-analyze verifies the units there, too."""
 OTHER_PYTHON = "ORCH_TEST_CONVERTER"
 """The path of a Python with another onnxruntime than ours, for the tests that convert with one."""
+ON_A_REAL_PHONE = "a real phone"
+"""How the reason begins for what a test does not do to a phone that is not its own."""
 ROOT = Path(__file__).parent.parent
 
 # The tests start hundreds of Pythons; none of them shall compile everything anew, nor each worker rewrite every assert.
@@ -74,16 +76,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """The adb server for real phones was left alone. Under `ORCH_CI` a test that was skipped for want of a system tool
-    fails the run; phones and other releases of onnxruntime are not system tools."""
-    if not hasattr(session.config, "workerinput") and (started := servers_for_real_phones()):
+    """The adb server for real phones was left alone, unless a phone is to be tested. Under `ORCH_CI` a test that was
+    skipped for want of a system tool fails the run; phones and other releases of onnxruntime are not system tools."""
+    for_a_phone = bool(os.environ.get("ORCH_TEST_SERIAL"))
+    if not for_a_phone and not hasattr(session.config, "workerinput") and (started := servers_for_real_phones()):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
         raise pytest.UsageError(f"a test has started the adb server for real phones: process {started}")
     if not session.config.stash.get(_CI, False) or exitstatus != 0:
         return
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     skipped = reporter.stats.get("skipped", []) if reporter is not None else []
-    optional = ("ORCH_TEST_SERIAL", OTHER_PYTHON, NO_SYSTEMD)
+    optional = ("ORCH_TEST_SERIAL", OTHER_PYTHON, NO_SYSTEMD, ON_A_REAL_PHONE)
     unwanted = [one.nodeid for one in skipped if not any(name in str(one.longrepr) for name in optional)]
     if unwanted:
         reporter.write_line(f"{len(unwanted)} skipped under ORCH_CI: {', '.join(unwanted)}")

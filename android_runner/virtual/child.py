@@ -63,6 +63,7 @@ class Child:
                 stdout=theirs[0],
                 stderr=theirs[-1],
                 start_new_session=not request.pty,
+                umask=0,  # as adbd has it: what a shell makes, everybody may write
             )
         except OSError:
             self.close()

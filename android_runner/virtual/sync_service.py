@@ -88,7 +88,7 @@ class SyncService:
             case b"SEND":
                 target, comma, mode = path.rpartition(",")
                 if not comma or not mode.isdecimal():
-                    raise SyncFailure("missing , in ID_SEND")
+                    raise SyncFailure("missing , in ID_SEND_V1")
                 self._out += await receive_file(source, target, int(mode), dry_run=False)
             case b"SND2":
                 _id, mode_bits, flags = _SEND_V2.unpack(await self._reader.exactly(_SEND_V2.size))
@@ -104,7 +104,7 @@ class SyncService:
 
     def _refuse_compression(self, flags: int) -> None:
         if flags:
-            raise SyncFailure("compression is not supported")
+            raise SyncFailure(f"unknown flags: {flags}")
 
     def _stat_of(self, path: str, *, follow: bool) -> tuple[int, os.stat_result]:
         try:

@@ -80,6 +80,7 @@ class _Sink:
         self._flips = self._plan.push_corrupt
         self._text = b""
         self._fd: int | None = None
+        self._whole = False
         self._failure: str | None = None
         bounds = [source.session.plan.full_after_bytes, source.fs.free_bytes()]
         self._room = min((bound for bound in bounds if bound is not None), default=None)
@@ -126,16 +127,20 @@ class _Sink:
             if short := self._plan.push_short_bytes:
                 os.ftruncate(self._fd, max(0, os.fstat(self._fd).st_size - short))
             os.utime(self._fd, (mtime_s, mtime_s))
+            self._whole = True
 
     def close(self) -> None:
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+        """Close the file; one that did not come to its end is taken away, as adbd does."""
+        if self._fd is None:
+            return
+        os.close(self._fd)
+        self._fd = None
+        if not self._whole:
+            self._fs.remove(self._path)
 
     def _give_up(self, text: str) -> None:
         self._failure = text
         self.close()
-        self._fs.remove(self._path)
 
 
 # --- phone to host -------------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def _row(phone: Phone, care: tuple[str, ...], ready: str) -> DeviceRow:
         label=phone.label,
         device_model=facts.device_model if facts is not None else "",
         serial=str(phone.seen.serial),
-        api_level=facts.api_level if facts is not None else None,
+        api_level=(facts.api_level or None) if facts is not None else None,
         rooted=facts.rooted if facts is not None else None,
         state=phone.state or (ready if holder is None else f"busy {holder.text()}"),
         usable=phone.usable and holder is None,

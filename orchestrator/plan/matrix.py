@@ -172,9 +172,10 @@ def pointless(cell: Cell, facts: PhoneFacts) -> str | None:
         return reason
     if s.provider is ExecutionProvider.NNAPI and (step := _for_the_cpu(cell.recipe)) is not None:
         return step
-    x86 = facts.exec_abis[0].endswith(("x86_64", "x86"))
+    executes = facts.exec_abis[0] if facts.exec_abis else "nothing known"
+    x86 = executes.endswith(("x86_64", "x86"))
     if cell.recipe.platform is TargetPlatform.AMD64 and not x86:
-        return f"{cell.recipe.name}: laid out for this host's x86-64 CPU, and this phone executes {facts.exec_abis[0]}"
+        return f"{cell.recipe.name}: laid out for this host's x86-64 CPU, and this phone executes {executes}"
     if s.denormals_as_zero and not x86:
         return "set_denormal_as_zero acts on x86 only: on ARM it would measure nothing"
     return None

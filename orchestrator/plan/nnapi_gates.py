@@ -31,7 +31,9 @@ def flag_sets() -> list[FlagSet]:
 
 
 def gate(flags: FlagSet, api_level: int) -> str | None:
-    """Why NNAPI with these flags is not worth a trial at an API level; None when it is."""
+    """Why NNAPI with these flags is not worth a trial at an API level (0: not told); None when it is."""
+    if api_level == 0:
+        return "NNAPI needs Android, and this phone does not say which it has"
     if api_level < MIN_API:
         return f"NNAPI needs Android 8.1 (API {MIN_API}): this phone is at API {api_level}"
     if NnapiFlag.FP16 in flags and api_level < FP16_API:

@@ -144,7 +144,7 @@ def _answer(source: PhoneSource, cells: Sequence[Cell]) -> PhoneAnswer:
         label=text(facts, "label", source.phone),
         device_model=text(facts, "device_model"),
         serial=text(facts, "serial"),
-        api_level=whole(facts, "api_level"),
+        api_level=whole(facts, "api_level") or None,
         virtual=flag(facts, "virtual") or _any(own, "virtual"),
         tuned=_any(own, "tuned"),
         verdict=stats.verdict(

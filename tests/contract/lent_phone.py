@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,13 +18,15 @@ from android_runner.adb.discovery import attached, connect, open_device
 from android_runner.adb.link import AdbDevice
 from android_runner.adb.server import AdbServer, real_server
 from android_runner.deadline import Deadline
-from android_runner.device import PhonePath, quoted
+from android_runner.device import PhonePath, PushItem, quoted
 from android_runner.errors import LinkError
+from android_runner.lease import LEASE
 from android_runner.virtual.faults import NO_FAULTS, FaultPlan
 from android_runner.virtual.lifecycle import VirtualPhone
 from tests.virtual_lab import VirtualLab
 
 SERIAL = os.environ.get("ORCH_TEST_SERIAL", "")
+TMP = PhonePath("/data/local/tmp")
 CONFINEMENTS = {"confined": "auto", "unconfined": "unconfined"}
 KINDS = [*CONFINEMENTS, *([pytest.param("real", marks=pytest.mark.device)] if SERIAL else [])]
 
@@ -60,11 +63,44 @@ def station(
 ) -> Iterator[tuple[AdbServer, str, VirtualLab | None, VirtualPhone | None]]:
     """One phone of each kind, for all tests."""
     if phone_kind == "real":
-        yield real_server(), SERIAL, None, None
+        server = real_server()
+        with left_as_it_was(server, SERIAL):
+            yield server, SERIAL, None, None
         return
     with VirtualLab(tmp_path_factory.mktemp("lab"), confinement=CONFINEMENTS[phone_kind]) as lab:
         (phone,) = lab.up("pixel-8")
         yield AdbServer(port=lab.server_port), phone.serial, lab, phone
+
+
+@contextmanager
+def left_as_it_was(server: AdbServer, serial: str) -> Iterator[None]:
+    """Take away what the tests put into our folder of a phone that is not theirs, and put its lease back."""
+    device = open_device(server, serial)
+    before = _ours(device)
+    lease = device.read(LEASE, deadline=Deadline.after(20), max_bytes=1000)
+    yield
+    new = sorted(_ours(device) - before)
+    if new:
+        device.shell(f"rm -rf {' '.join(map(quoted, new))}", deadline=Deadline.after(60))
+    if lease is not None:
+        device.push([PushItem(lease, LEASE)], deadline=Deadline.after(20))
+    assert _ours(device) == before
+    device.close()
+
+
+def _ours(device: AdbDevice) -> set[PhonePath]:
+    """What is called `orch…` in the phone's folder for everybody, and what lies in it, two levels deep."""
+    found, folders = set[PhonePath](), [TMP]
+    for _level in range(3):
+        below = {
+            folder / entry.name: entry.stat.is_dir()
+            for folder in folders
+            for entry in device.listing(folder, deadline=Deadline.after(20))
+            if folder != TMP or entry.name.startswith("orch")
+        }
+        found |= set(below)
+        folders = [path for path, is_dir in below.items() if is_dir]
+    return found
 
 
 @pytest.fixture
@@ -72,7 +108,7 @@ def lent(station: tuple[AdbServer, str, VirtualLab | None, VirtualPhone | None])
     """The phone, opened anew, with an empty folder that is taken away afterwards."""
     server, serial, lab, virtual = station
     device = open_device(server, serial)
-    folder = PhonePath(f"/data/local/tmp/orch-contract-{secrets.token_hex(4)}")
+    folder = PhonePath(f"{TMP}/orch-contract-{secrets.token_hex(4)}")
     device.shell(f"mkdir -p {quoted(folder)}", deadline=Deadline.after(20))
     yield Lent(device, folder, lab, virtual)
     if lab is not None and virtual is not None:

@@ -162,8 +162,8 @@ def test_push_replaces_and_may_be_executed(lent: Lent) -> None:
 
 def test_push_to_where_nobody_may_write_tells_the_phones_words(lent: Lent) -> None:
     with pytest.raises(PhoneRefused, match=r"(?i)denied|read-only|not permitted") as caught:
-        lent.device.push([PushItem(b"x", PhonePath("/proc/orch-contract"))], deadline=soon())
-    assert "/proc/orch-contract" in str(caught.value)
+        lent.device.push([PushItem(b"x", PhonePath("/system/orch-contract"))], deadline=soon())
+    assert "/system/orch-contract" in str(caught.value)
 
 
 def test_push_onto_a_folder_is_refused(lent: Lent) -> None:

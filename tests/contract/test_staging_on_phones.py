@@ -30,7 +30,7 @@ def soon() -> Deadline:
 
 @pytest.fixture
 def clean(lent: Lent) -> Lent:
-    """A virtual phone without anything of ours (on a real one nothing is taken away)."""
+    """A virtual phone without anything of ours (on a real one only what the tests put there is taken away)."""
     if lent.lab is not None:
         lent.device.shell(f"rm -rf {quoted(ORCH_DIR)}", deadline=soon())
     return lent
@@ -73,7 +73,7 @@ def test_a_change_that_keeps_the_size_is_seen_and_mended(clean: Lent) -> None:
     wanted = unit(100_000, 50)
     stage(clean.device, [wanted], deadline=soon())
     model = staged_dir(wanted.digest) / "model.ort"
-    clean.device.shell(f"sleep 1.1; printf X | dd of={quoted(model)} conv=notrunc bs=1 2>/dev/null", deadline=soon())
+    clean.device.shell(f"sleep 1.1; printf X 1<>{quoted(model)}", deadline=soon())
     report = stage(clean.device, [wanted], deadline=soon())
     assert report.pushed_bytes == 100_000, "only the changed file travels"
     assert content_on(clean, model) == wanted.files[0].source
@@ -84,8 +84,7 @@ def test_a_change_hidden_from_the_receipt_is_found_by_verify(clean: Lent) -> Non
     wanted = unit(1000)
     stage(clean.device, [wanted], deadline=soon())
     model = quoted(staged_dir(wanted.digest) / "model.ort")
-    change = f"printf X | dd of={model} conv=notrunc bs=1 2>/dev/null"
-    hide = f"touch -r {model} {model}.t; {change}; touch -r {model}.t {model}"
+    hide = f"touch -r {model} {model}.t; printf X 1<>{model}; touch -r {model}.t {model}"
     clean.device.shell(hide, deadline=soon())
     assert stage(clean.device, [wanted], deadline=soon(), verify=True).pushed_bytes == 1000
 
@@ -168,11 +167,11 @@ def test_facts_and_vitals(lent: Lent) -> None:
     facts = probe_facts(lent.device, deadline=soon())
     vitals = read_vitals(lent.device, deadline=soon())
     assert facts.identity
-    assert facts.api_level >= 26
     assert facts.cores >= 1
     assert facts.exec_abis
     assert facts.shell
-    assert "getprop" in facts.tools
+    if "getprop" in facts.tools:  # else it is no Android, but some other target of adb
+        assert facts.api_level >= 26
     assert vitals.uptime_s is not None
     assert vitals.boot_id is not None
     if lent.lab is None:

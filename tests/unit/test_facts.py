@@ -98,6 +98,26 @@ def test_facts_of_an_old_phone_that_says_little() -> None:
     ).soc.startswith("Qualcomm")
 
 
+@pytest.mark.parametrize(
+    ("machine", "wanted"),
+    [("x86_64\n", ("linux-x86_64",)), ("aarch64\n", ("linux-aarch64",)), ("mips\n", ()), ("", ())],
+)
+def test_facts_of_a_target_that_is_no_android(machine: str, wanted: tuple[str, ...]) -> None:
+    """Debian's adbd over mksh and toybox has no getprop: its kernel tells what it executes."""
+    assert facts_from({"properties": "", "machine": machine}, "127.0.0.1:6520").exec_abis == wanted
+    assert (
+        facts_from({"properties": text("getprop-api27.txt"), "machine": machine}, "6d1f").exec_abis[0] == "armeabi-v7a"
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "rooted"),
+    [("/usr/bin/toybox\n", False), ("/system/bin/toybox-fdroid\n", False), ("/system/xbin/su\n", True), ("\n", True)],
+)
+def test_toyboxs_own_su_makes_no_root(program: str, rooted: bool) -> None:
+    assert facts_from({"properties": "", "tools": "su\n", "su": program}, "x").rooted is rooted
+
+
 @pytest.mark.parametrize("confinement", ["namespace", "unconfined"])
 def test_facts_of_a_virtual_phone(confinement: str) -> None:
     props = (

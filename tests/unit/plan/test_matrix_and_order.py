@@ -91,6 +91,11 @@ def test_cells_that_cannot_act_differently_are_one_case_and_no_twins() -> None:
         (Cell(ALL, SessionSettings(denormals_as_zero=True)), facts(), "x86 only"),
         (Cell(ALL, SessionSettings(parallel_executor=True)), facts(), "no -P here"),
         (Cell(replace(ALL, platform=TargetPlatform.AMD64), PLAIN), facts(), "laid out for this host's x86-64 CPU"),
+        (
+            Cell(replace(ALL, platform=TargetPlatform.AMD64), PLAIN),
+            replace(facts(), exec_abis=()),
+            "this phone executes nothing known",
+        ),
     ],
 )
 def test_what_cannot_run_is_dropped_with_its_reason(cell: Cell, phone: PhoneFacts, words: str) -> None:

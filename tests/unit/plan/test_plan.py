@@ -113,6 +113,12 @@ def test_flag_sets_that_mean_nothing_at_an_api_level_are_dropped_with_a_reason(
         assert reason is None or str(api_level) in reason or any(flag in reason for flag in flags)
 
 
+def test_a_target_that_tells_no_api_level_has_no_nnapi() -> None:
+    assert all(
+        gate(flags, 0) == "NNAPI needs Android, and this phone does not say which it has" for flags in flag_sets()
+    )
+
+
 def test_an_unknown_preset_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="did you mean 'quick'"):
         preset_cells("quik", PresetFor(cores=4))
