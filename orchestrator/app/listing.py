@@ -9,19 +9,21 @@ from datetime import UTC, datetime
 from android_runner.host.usb_path import place_words
 from orchestrator.app.batteries import cares_of, cooling_of
 from orchestrator.app.phones import Phone, as_known, names_of, real_phones, virtual_phones
-from orchestrator.app.registry import Registry, bar_of, missing_words, note_seen, read_registry
+from orchestrator.app.registry import Registry, bar_of, missing_words, note_seen, read_registry, serial_of
 from orchestrator.farm.lock import PhoneLock
 from orchestrator.home import Home
 from orchestrator.report.devices import DeviceRow
 from orchestrator.store.ledger import Ledger
+from orchestrator.store.registered import RegisteredPhone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceList:
-    """The phones that are there; of the `expected` ones those that are missing, each in words."""
+    """The phones that are there; of the `expected` ones those that are missing, each in words and as a row."""
 
     rows: Sequence[DeviceRow]
     missing: Sequence[str] = ()
+    missing_rows: Sequence[DeviceRow] = ()
     expected: int = 0
 
 
@@ -41,9 +43,11 @@ def device_list(home: Home, adb_port: int | None) -> DeviceList:
     ]
     cares = cares_of(phones, home, datetime.now(UTC))
     cooling = cooling_of(phones, home)
+    gone = _missing(registry, phones, {one.phone for one in awaited})
     return DeviceList(
         rows=[_row(phone, cares.get(phone.identity, ()), cooling.get(phone.identity, "ready")) for phone in phones],
-        missing=_missing(registry, phones, {one.phone for one in awaited}),
+        missing=[missing_words(one, datetime.now(UTC)) for one in gone],
+        missing_rows=[_missing_row(one) for one in gone],
         expected=len(awaited),
     )
 
@@ -54,10 +58,31 @@ def _is_out_of_sight(registry: Registry, phone: str, adb_port: int | None) -> bo
     return adb_port is None and not (seen is not None and seen.virtual)
 
 
-def _missing(registry: Registry, phones: Sequence[Phone], awaited: set[str]) -> list[str]:
+def _missing(registry: Registry, phones: Sequence[Phone], awaited: set[str]) -> list[RegisteredPhone]:
     now = datetime.now(UTC)
     gone = [one for one in registry.absent(names_of(phones)) if one.phone in awaited]
-    return [missing_words(one, now) for one in gone if not bar_of(one, now)[0]]
+    return [one for one in gone if not bar_of(one, now)[0]]
+
+
+def _missing_row(phone: RegisteredPhone) -> DeviceRow:
+    """An expected phone that is not there, as it was last seen."""
+    seen = phone.seen
+    virtual = seen is not None and seen.virtual
+    return DeviceRow(
+        label=phone.name,
+        device_model=seen.device_model if seen is not None else "",
+        serial=serial_of(phone),
+        api_level=None,
+        rooted=None,
+        state="missing",
+        usable=False,
+        battery_c=None,
+        battery_percent=None,
+        where=place_words(seen.where) if seen is not None else "",
+        mend="orch virtual up" if virtual else "look after its cable and its hub",
+        virtual=virtual,
+        phone=phone.phone,
+    )
 
 
 def _row(phone: Phone, care: tuple[str, ...], ready: str) -> DeviceRow:

@@ -35,6 +35,7 @@ def finish(run_id: str, home: Home, ledger: Ledger, tally: Tally, *, strict: boo
     codes = tally.codes()
     words = [gate.word for gate in summary.gates]
     codes += [ExitCode.GATE_FAILED] if GateWord.FAILED in words else []
+    codes += [ExitCode.GATE_FAILED] if summary.replay is not None and summary.replay.differs else []
     codes += [ExitCode.INCOMPLETE] if strict and GateWord.NOT_TOLD in words else []
     if strict and any(row.state == "failed" for row in ledger.trials(run_id)):
         codes.append(ExitCode.INCOMPLETE)

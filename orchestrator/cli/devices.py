@@ -50,7 +50,7 @@ def _list(home: str, adb_port: int | None, *, as_json: bool) -> int:
     place = home_at(home)
     found = device_list(place, adb_port)
     if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(row) for row in found.rows], indent=2))
+        typer.echo(json.dumps([dataclasses.asdict(row) for row in (*found.rows, *found.missing_rows)], indent=2))
         for words in found.missing:
             typer.echo(f"missing: {words}", err=True)
     else:

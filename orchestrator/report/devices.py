@@ -16,7 +16,7 @@ class DeviceRow:
     """One phone as `orch devices` shows it; None and "" mean "not known".
 
     `label` is what tables call it ("B3"; the serial's start where it has none), `serial` the transport's name, `state`
-    a few words ("ready", "busy 7k2f (nina)", "unauthorized", "offline"), `usable` whether a run could start there now.
+    a few words ("ready", "busy 7k2f (nina)", "unauthorized", "missing"), `usable` whether a run could start there now.
     `battery_c` is the battery's temperature in °C, `battery_percent` 0-100, `where` the USB place ("hub 1.3"). `mend`
     is what a person does so that it can be used. `confinement` (`namespace`, `unconfined`) and `shell` ("mksh,
     toybox") are said of virtual phones.

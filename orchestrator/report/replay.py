@@ -79,6 +79,11 @@ class Replay:
     origin: Origin
     answers: tuple[ReplayAnswer, ...]
 
+    @property
+    def differs(self) -> bool:
+        """Whether a phone of the origin's kind says something else now."""
+        return any(one.agreement is Agreement.DIFFERS for one in self.answers)
+
 
 def origin_as_kept(cell: Cell, facts: Row, resolves: float | None, canaries: Sequence[Row], run: str) -> dict[str, Any]:
     """A row as the run that asks it again keeps it: JSON data. `canaries` are its phone's attempts of that run."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
@@ -41,6 +42,10 @@ def test_labels_holds_and_missing_phones(orch: Orch, mnist: Path, tmp_path: Path
     gone = orch("devices", "--virtual")
     assert gone.code == 3, gone
     assert "missing: C2 Pixel 8" in gone.out
+    told = orch("devices", "--virtual", "--json")
+    assert told.code == 3, told
+    rows = [(row["label"], row["device_model"], row["state"], row["usable"]) for row in json.loads(told.out)]
+    assert rows == [("B3", "Pixel 8", "ready", True), ("C2", "Pixel 8", "missing", False)]
     named = orch("run", mnist, cpu_plan(tmp_path), "--device", "B3,!C2", *few)
     assert named.code == 0, named
     both = orch("run", mnist, cpu_plan(tmp_path), "--device", "B3", "--device", "C2", *few)

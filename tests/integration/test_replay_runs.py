@@ -31,6 +31,9 @@ def kept_whys(home: Path) -> set[str]:
 @pytest.mark.timeout(180)
 def test_the_same_question_in_a_run_of_its_own(orch: Orch, mnist: Path, tmp_path: Path) -> None:
     old, new = binary(tmp_path / "old", "0.210"), binary(tmp_path / "new", "0.105")
+    for tool in (old, new):  # slower by half on a phone with a file of this name
+        there, words = '[ ! -e "${ORCH_ROOT-}/data/local/tmp/slower" ] || slow=1500\n', "# What it says fits together"
+        tool.write_text(tool.read_text().replace(words, there + words))
     model = tmp_path / "net.onnx"
     shutil.copy(mnist, model)
     ended = orch("ab", model, "--a", f"binary={old}", "--b", f"binary={new}", *PHONE, *FAST, "--rounds", "3")
@@ -49,6 +52,12 @@ def test_the_same_question_in_a_run_of_its_own(orch: Orch, mnist: Path, tmp_path
     assert " agrees: 0.105 ms then, 0.105 ms now" in " ".join(ended.out.split())
 
     assert kept_whys(orch.home) == {"compared", "replayed"}
+    (orch.home / "virtual/phones/virtual-pixel-8-1/root/data/local/tmp/slower").touch()
+    slower = orch("replay", "@last/virtual-pixel-8-1/1", "--virtual-slots", "2")
+    assert slower.code == 1, slower
+    assert answer(orch)["replay"]["answers"][0]["agreement"] == "differs"
+    assert " differs: 0.105 ms then, 0.158 ms now" in " ".join(slower.out.split())
+    assert slower.err.endswith("exit 1: 1 gate failed\n")
     other = orch("replay", "@last/virtual-pixel-8-1/1", "--device", "virtual:redmi-go", "--virtual-slots", "2")
     assert other.code == 0, other
     assert "is another device model, whose figures are its own" in " ".join(other.out.split())
