@@ -38,7 +38,7 @@ def which_night(home: Home, ledger: Ledger, nightly: str, night: str) -> tuple[s
     found: dict[str, set[str]] = {}
     for one in ledger.history.nightly_runs():
         found.setdefault(one.nightly, set()).add(one.night)
-    for path in home.root.glob(f"nightly/*/*/{RECORD}"):
+    for path in home.root.glob(f"nightly/*/[0-9]*/{RECORD}"):
         found.setdefault(path.parent.parent.name, set()).add(path.parent.name)
     known = ", ".join(sorted(found))
     if not found:

@@ -124,7 +124,7 @@ def _ended(nightly: Nightly, record: NightRecord, codes: list[ExitCode], problem
     """The night's end: its digest, who is told, and its exit code. The record is the last that is written: who was
     killed before that is called again."""
     with _ledger(nightly) as ledger:
-        digest = digested(nightly, record.night, ledger, problem, say)
+        digest = digested(nightly, record.night, ledger, problem, worst(codes), say)
     sys.stdout.write(f"\n{digest_text(digest, colour=wants_colour())}")
     bounded(nightly, say)
     code = worst([*codes, *([ExitCode.GATE_FAILED] if digest.regressed else [])])

@@ -16,7 +16,7 @@ from orchestrator.app.cleaning import keep_bound
 from orchestrator.app.nightly.record import night_folder, write_whole
 from orchestrator.app.nightly.suites import Nightly
 from orchestrator.app.notifying import notify
-from orchestrator.errors import FarmError, StoreError
+from orchestrator.errors import ExitCode, FarmError, StoreError
 from orchestrator.nights.alerts import Alert
 from orchestrator.report.morning.message import Message, morning_message, sudden_message
 from orchestrator.report.morning.nouns import Digest
@@ -26,10 +26,10 @@ from orchestrator.store.ledger import Ledger
 Say = Callable[[str], object]
 
 
-def digested(nightly: Nightly, night: str, ledger: Ledger, problem: str, say: Say) -> Digest:
+def digested(nightly: Nightly, night: str, ledger: Ledger, problem: str, code: ExitCode, say: Say) -> Digest:
     """Make the digest, write it into the night's folder, and tell people what is new; `problem` is why the night did
-    not run as asked. Raises StoreError where the ledger or the folder can't be had."""
-    found, folded = end_night(nightly.home, ledger, nightly.name, night)
+    not run as asked, `code` what its runs came to. Raises StoreError where the ledger or the folder can't be had."""
+    found, folded = end_night(nightly.home, ledger, nightly.name, night, problem=problem, code=code)
     folder = night_folder(nightly, night)
     for name, text in digest_files(found).items():
         write_whole(folder / name, text)

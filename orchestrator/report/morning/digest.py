@@ -93,7 +93,8 @@ def _sentence(material: Material, regressed: Sequence[Shift], needing: Sequence[
     if not material.runs:
         missing = len(away(material))
         gone = f", {plural(missing, 'phone is', 'phones are')} missing" if missing else ""
-        return f"nothing was measured: {material.problem or 'no run of this night is in the ledger'}{gone}"
+        why = material.problem.partition("\n")[0] or "no run of this night is in the ledger"
+        return f"nothing was measured: {why}{gone}"
     fresh = [one for one in regressed if one.fresh]
     old = len(regressed) - len(fresh)
     missing = len(away(material))

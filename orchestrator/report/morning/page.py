@@ -22,6 +22,7 @@ from orchestrator.report.morning.words import (
     figures_words,
     head_words,
     not_run_words,
+    problem_lines,
     rest_words,
     twin_cells,
 )
@@ -101,6 +102,7 @@ def digest_html(one: Digest) -> str:
     return _template().render(
         one=one,
         head=head_words(one),
+        problem=problem_lines(one),
         shifts=[group for group in groups if group.shifts],
         died=[
             DiedView(

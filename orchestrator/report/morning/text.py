@@ -15,6 +15,7 @@ from orchestrator.report.morning.words import (
     hand_words,
     head_words,
     not_run_words,
+    problem_lines,
     rest_words,
     twin_cells,
 )
@@ -33,7 +34,7 @@ def digest_text(one: Digest, *, width: int = 80, colour: bool = False) -> str:
     lines: list[Line] = [
         *paragraph(head_words(one), width, hang=2),
         *paragraph(one.sentence, width, style="bad" if one.fresh else "bold", hang=2),
-        *(_part("could not be carried out as asked", [one.problem], width, "bad") if one.problem and one.runs else []),
+        *_part("not carried out as asked", problem_lines(one), width, "bad"),
         *_part("needs hands", [hand_words(hand) for hand in one.hands], width, "bad"),
         *_shifts("regressed", one.regressed, width),
         *_shifts("slower, not confirmed yet", one.suspected, width),

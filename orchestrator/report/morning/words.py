@@ -51,6 +51,12 @@ def rest_words(one: Digest) -> str:
     return joined(parts)
 
 
+def problem_lines(one: Digest) -> list[str]:
+    """Why the night was not carried out as asked, where the sentence does not say all of it."""
+    lines = one.problem.splitlines()
+    return lines if one.runs or len(lines) > 1 else []
+
+
 def hand_words(one: Hand) -> str:
     """Who, where it is plugged in, why, what to do."""
     place = f"({one.where})" if one.where else ""

@@ -205,11 +205,12 @@ def test_which_night_is_meant(lab: tuple[Home, Ledger]) -> None:
 def test_a_night_without_a_phone_says_so_and_is_one_alert(lab: tuple[Home, Ledger]) -> None:
     home, ledger = lab
     measure(ledger, Night(day=1))
-    _kept(home, "2026-04-02", exit=4, problem="no usable device")
+    _kept(home, "2026-04-02", exit=4, problem="no usable device\nB3 is offline (replug it)")
     assert which_night(home, ledger, "", "") == (NIGHTLY, "2026-04-02")
     found, folded = end_night(home, ledger, NIGHTLY, "2026-04-02")
     assert found.sentence == "nothing was measured: no usable device, 4 phones are missing"
     assert [one.words for one in folded.opened] == ["4 of the lab's 4 phones are gone at once: B3, B4, C1, virtual C2"]
+    assert "B3 is offline (replug it)" in digest_text(found)
     message = morning_message(found, folded)
     assert message is not None
     assert message.title == "lab, 2 Apr 2026: nothing was measured: no usable device, 4 phones are missing"
