@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.cli.options import HomeOption, JsonOption
+from orchestrator.cli.options import (
+    DEFAULT_ADB_PORT,
+    HomeOption,
+    JsonOption,
+    PortOption,
+    SlotsOption,
+    slots_or_default,
+)
 from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode, Problem, UsageError
+from orchestrator.home import Home
 from orchestrator.store.address import home_with_runs
+
+if TYPE_CHECKING:
+    from orchestrator.report.disk import PhoneDisk
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 disk_app = typer.Typer(add_completion=False, rich_markup_mode=None, invoke_without_command=True)
@@ -19,10 +31,19 @@ app.add_typer(disk_app, name="disk")
 
 
 @disk_app.callback()
-def disk(ctx: typer.Context, home: HomeOption = "", as_json: JsonOption = False) -> int:
-    """What of the home takes how much of the disk; `orch disk clean` makes room."""
+def disk(
+    ctx: typer.Context,
+    device: Annotated[
+        list[str], typer.Option("--device", metavar="EXPR", help="Also our folder on these phones; repeatable.")
+    ] = [],  # noqa: B006 - Typer's way of a repeatable option
+    home: HomeOption = "",
+    adb_port: PortOption = DEFAULT_ADB_PORT,
+    virtual_slots: SlotsOption = 0,
+    as_json: JsonOption = False,
+) -> int:
+    """What of the home takes how much of the disk; `orch disk clean` makes room, `orch devices clean` on a phone."""
     if ctx.invoked_subcommand is not None:
-        if home or as_json:
+        if home or as_json or device:
             words = "options of a command stand behind it"
             raise UsageError(Problem("orch disk", words, f"orch disk {ctx.invoked_subcommand} --home DIR …"))
         return int(ExitCode.DONE)
@@ -32,15 +53,23 @@ def disk(ctx: typer.Context, home: HomeOption = "", as_json: JsonOption = False)
     from orchestrator.store.ledger import Ledger  # noqa: PLC0415
 
     place = home_with_runs(home)
+    phones = _phones(device, place, adb_port, slots_or_default(virtual_slots)) if device else ()
     ledger = Ledger.open(place.root)
     try:
-        use = disk_use(place, ledger)
+        use = replace(disk_use(place, ledger), phones=phones)
     finally:
         ledger.close()
     typer.echo(
         json.dumps(plain(use), indent=2) + "\n" if as_json else render_disk(use, colour=wants_colour()), nl=False
     )
-    return int(ExitCode.DONE)
+    return int(ExitCode.INCOMPLETE if any(one.problem for one in phones) else ExitCode.DONE)
+
+
+def _phones(device: list[str], home: Home, adb_port: int, slots: int) -> tuple[PhoneDisk, ...]:
+    from orchestrator.app.phone_disk import phones_disk  # noqa: PLC0415 - adb is reached when asked for
+    from orchestrator.app.phones import chosen_phones  # noqa: PLC0415
+
+    return phones_disk(chosen_phones(device, home, adb_port, slots, lambda words: typer.echo(words, err=True)))
 
 
 @disk_app.command("clean")

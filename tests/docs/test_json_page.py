@@ -24,6 +24,7 @@ BEGIN, END = "<!-- made from the program's types: begin -->\n", "<!-- end -->\n"
 pytestmark = pytest.mark.xdist_group("json")
 
 ARGUMENTS = {
+    "orch disk --json": ["--device", "virtual:pixel-8"],
     "orch disk clean --json": ["--older", "0d", "--dry-run"],
     "orch compare --format json": [
         "@last", "@last", "--across", "settings", "--map", "cpu basic=nnapi basic", "--fail-if", "p50:500%",
