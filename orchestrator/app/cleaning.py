@@ -11,7 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -99,7 +99,12 @@ class _Sweep:
 
     def clean(self) -> Cleaning:
         before = self._size()
-        runs = in_order(self._all, self._kept, self._living, self._asked, self._now)
+        runs: Sequence[RunOnDisk] = ()
+        if self._asked.bound_bytes is None or self._asked.excess_bytes(before):
+            runs = [
+                run if run.spared or self._is_ours(run) else replace(run, spared="its raw files are not in this home")
+                for run in in_order(self._all, self._kept, self._living, self._asked, self._now)
+            ]
         chosen = self._chosen(runs, before)
         batch = self._batch(chosen)
         if not self._asked.dry_run:
@@ -119,6 +124,15 @@ class _Sweep:
             spared=tuple(SparedRun(run_id=run.run_id, why=run.spared) for run in runs if run.spared),
             problems=tuple(self._problems),
         )
+
+    def _is_ours(self, run: RunOnDisk) -> bool:
+        """Whether a run's raw files lie here. Homes may share a ledger; what another has is not to be called cleaned.
+
+        Some files of other homes' runs are here, too: the empty ones are all alike.
+        """
+        digests = set().union(*(one.digests for one in self._book.raw_files(run.run_id)))
+        here = sum(self._store.size_bytes(one) > 0 for one in digests)
+        return 2 * here >= len(digests) or bool(self._book.of_run(run.run_id))
 
     def _told(self, one: Leaving) -> CleanedRun:
         numbers = sum(bool(number.phone) for number in one.numbers)

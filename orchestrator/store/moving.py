@@ -7,6 +7,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from orchestrator.errors import StoreError
+from orchestrator.store import disk_tables  # noqa: F401 - its tables belong to METADATA, too
 from orchestrator.store.database import Database
 from orchestrator.store.migrations import SCHEMA_VERSION
 from orchestrator.store.schema import METADATA, RUN, SCHEMA_MIGRATION

@@ -154,6 +154,18 @@ def test_a_cleaning_that_was_cut_off_is_finished_by_the_next_one(home: Home, mon
     ledger.close()
 
 
+def test_a_run_whose_raw_files_lie_in_another_home_is_not_called_cleaned(home: Home) -> None:
+    ledger, _ = three_nights(home)
+    (home.root / "evidence").rename(home.root.parent / "elsewhere")
+    mine = add_night(home, ledger, 3, shared=b"the same warning")
+    done = clean(home, ledger, old(1), now=moment_of(9))
+    assert [run.run_id for run in done.runs] == [run_of(3)]
+    assert {one.why for one in done.spared} == {"its raw files are not in this home"}
+    assert not ledger.cleanings.of_run(run_of(0))
+    assert there(home, mine.values()) == [False, False]
+    ledger.close()
+
+
 def test_who_cleans_is_alone(home: Home) -> None:
     ledger, _ = three_nights(home)
     lock = PhoneLock("disk", home.claims)
