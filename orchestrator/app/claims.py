@@ -28,6 +28,10 @@ class Named:
     claims: Mapping[str, PhoneLock] = field(default_factory=dict)
 
 
+class PhonesBusy(UsageError):
+    """Other runs have phones that this one wants, and they are not shared by turns."""
+
+
 def name_and_claim(wish: Wish, phones: Sequence[Phone], site: Site) -> Named:
     """Name a run and claim its phones, before anything is put on them. Raises UsageError when one is busy."""
     seed = wish.plan.seed if wish.plan.seed is not None else secrets.randbelow(2**31)
@@ -39,7 +43,7 @@ def claim(phones: Sequence[Phone], run_id: str, site: Site) -> dict[str, PhoneLo
     """Claim every phone of a run, by identity. Where phones are shared by turns, wait for those that are busy.
 
     Claims that are waited for are taken in one order by everybody: two runs never wait for each other.
-    Raises UsageError naming who has a phone, where they are not shared; nothing is claimed then.
+    Raises PhonesBusy naming who has a phone, where they are not shared; nothing is claimed then.
     """
     shared = _stretch_s(site) is not None
     locks: dict[str, PhoneLock] = {}
@@ -57,7 +61,7 @@ def claim(phones: Sequence[Phone], run_id: str, site: Site) -> dict[str, PhoneLo
     if problems:
         for lock in locks.values():
             lock.release()
-        raise UsageError(*problems)
+        raise PhonesBusy(*problems)
     return locks
 
 

@@ -110,19 +110,19 @@ def go(  # noqa: PLR0913 - the options of one command
             say(f"missing  {words}")
         note_seen(phones, site.ledger)
         named = name_and_claim(wish, phones, site)
-        able = able_phones(phones, tools, site)
-        wish = until(wish, night.ends_at, site.clock.now())
-        ready = Ready(
-            named=named,
-            wish=wish,
-            workshop=workshop,
-            tools=tools,
-            phones=able,
-            command=command,
-            pools=pools.pools,
-            anew=anew,
-        )
-        farm = begin(ready, site)
+        with _given_back(named.claims):
+            able = able_phones(phones, tools, site)
+            ready = Ready(
+                named=named,
+                wish=until(wish, night.ends_at, site.clock.now()),
+                workshop=workshop,
+                tools=tools,
+                phones=able,
+                command=command,
+                pools=pools.pools,
+                anew=anew,
+            )
+            farm = begin(ready, site)
         farm.tally.incomplete |= bool(missing)
         if hot_plug:
             farm.watches = [*farm.watches, HotPlug(ready, farm, site)]
@@ -166,6 +166,17 @@ def go_again(again: Again, home: Home, *, adb_port: int, slots: int, all_tables:
         found = replay(again, site)
         drive(home, found.farm.run_id)
         return follow(found.farm, site, progress, found.custom_ops, strict=False, all_tables=all_tables)
+
+
+@contextmanager
+def _given_back(claims: Mapping[str, PhoneLock]) -> Iterator[None]:
+    """Claims on phones, given back when what is done under them fails: this process may try again later."""
+    try:
+        yield
+    except BaseException:
+        for one in claims.values():
+            one.release()
+        raise
 
 
 @contextmanager

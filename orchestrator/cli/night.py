@@ -4,12 +4,14 @@ again, and its end."""
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
-from orchestrator.app.nightly.ending import bounded, digested, watch_of
+from orchestrator.app.claims import PhonesBusy
+from orchestrator.app.nightly.ending import bounded, digested, tell, watch_of
 from orchestrator.app.nightly.judging import judged_in, to_confirm
 from orchestrator.app.nightly.outcome import codes_of
 from orchestrator.app.nightly.record import NightRecord, begun, night_folder, read_record, runs_of, write_record
@@ -18,11 +20,12 @@ from orchestrator.app.wish import Wish, wish_of
 from orchestrator.cli.answer import short
 from orchestrator.cli.live import Tonight, go, go_on, say
 from orchestrator.cli.screen import wants_colour
-from orchestrator.errors import ExitCode, FarmError, worst
+from orchestrator.errors import ExitCode, FarmError, NoUsableDevice, worst
 from orchestrator.nights.calendar import Night
 from orchestrator.nights.nouns import CONFIRMS_TAG
+from orchestrator.report.morning.message import Message
 from orchestrator.report.morning.text import digest_text
-from orchestrator.report.numbers import plural
+from orchestrator.report.numbers import plural, span
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunState, RunSummary
 
@@ -36,8 +39,15 @@ class Where:
     asked_slots: int
 
 
-def carry_out(nightly: Nightly, night: Night, where: Where) -> int:
-    """Begin a night or go on with it, to its end; the exit code. Errors of a run are the night's, and are kept."""
+AGAIN_S = 300.0
+"""A night whose phones are busy, or of which none is there, looks again after so long, until its deadline."""
+
+
+def carry_out(nightly: Nightly, night: Night, where: Where, *, patient: bool) -> int:
+    """Begin a night or go on with it, to its end; the exit code. Errors of a run are the night's, and are kept.
+
+    `patient`: phones that are busy or away are waited for; a person who asks by day is told at once.
+    """
     known, record = read_record(nightly, night.name), begun(nightly, night, datetime.now(UTC))
     record = record if known is None else replace(record, began_at=known.began_at)
     write_record(nightly, record)
@@ -45,7 +55,7 @@ def carry_out(nightly: Nightly, night: Night, where: Where) -> int:
     codes: list[ExitCode] = []
     problem = ""
     try:
-        codes.append(_measured(nightly, night, where))
+        codes.append(_waited_for(nightly, night, where) if patient else _measured(nightly, night, where))
         if codes != [ExitCode.INTERRUPTED]:
             codes += _confirmed(nightly, night, where)
     except FarmError as error:
@@ -60,6 +70,23 @@ def missed(nightly: Nightly, night: Night) -> int:
     words = f"did not run: nothing called it from {nightly.suite.start} to {nightly.suite.deadline}"
     say(f"night {night.name} {words}")
     return _ended(nightly, begun(nightly, night, datetime.now(UTC)), [ExitCode.INCOMPLETE], words)
+
+
+def _waited_for(nightly: Nightly, night: Night, where: Where) -> ExitCode:
+    """The night's own run, as soon as its phones can be had; people are told once that they can't be yet."""
+    told = False
+    while True:
+        try:
+            return _measured(nightly, night, where)
+        except (NoUsableDevice, PhonesBusy) as error:
+            if datetime.now(UTC) + timedelta(seconds=AGAIN_S) >= night.ends_at:
+                raise
+            say(f"waits: {error}; looks again after {span(AGAIN_S)}")
+            if not told:
+                title = f"{nightly.name}, night {night.name}: waits for its phones"
+                tell(nightly, Message(title, f"{error}\n"), say)
+            told = True
+            time.sleep(AGAIN_S)
 
 
 def _measured(nightly: Nightly, night: Night, where: Where) -> ExitCode:

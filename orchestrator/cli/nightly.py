@@ -110,12 +110,13 @@ def run(
             known = read_record(nightly, asked.isoformat())
             fresh = asked_night(asked, now, nightly.suite.starts, nightly.suite.ends)
             going_on = known is not None and not known.ended_at and not known.as_night().over(now)
-            return carry_out(nightly, known.as_night() if known is not None and going_on else fresh, where)
+            of = known.as_night() if known is not None and going_on else fresh
+            return carry_out(nightly, of, where, patient=False)
         what, night = due(nightly, now)
         if what is Due.NOTHING:
             typer.echo(f"nothing is due: the next night begins at {nightly.suite.start}; now: --date DAY", err=True)
             return int(ExitCode.DONE)
-        return missed(nightly, night) if what is Due.MISSED else carry_out(nightly, night, where)
+        return missed(nightly, night) if what is Due.MISSED else carry_out(nightly, night, where, patient=True)
     finally:
         lock.release()
 

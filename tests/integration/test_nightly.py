@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,10 +15,12 @@ from typing import Any
 
 import pytest
 
+from android_runner.virtual.lifecycle import running_server
+from orchestrator.farm.lock import PhoneLock
 from tests.docs.json_shapes import COMMANDS, problems, shape_of
 from tests.forked_orch import ForkedOrch
-from tests.nightly_lab import SLOTS, NightlyLab
-from tests.orch_cli import Orch
+from tests.nightly_lab import PHONES, SLOTS, NightlyLab
+from tests.orch_cli import Orch, wait_for_line
 
 
 @pytest.fixture
@@ -144,6 +147,34 @@ def test_two_at_once_and_a_lab_without_phones(orch: Orch, nightly: NightlyLab) -
     ):
         wrong = orch("nightly", *words)
         assert (wrong.code, said in wrong.err) == (2, True), wrong
+
+
+HURRIED = """\
+import orchestrator.cli.night as night
+from orchestrator.cli.main import main
+night.AGAIN_S = 0.3
+main()
+"""
+
+
+@pytest.mark.timeout(120)
+def test_a_night_waits_for_phones_that_somebody_has(orch: Orch, nightly: NightlyLab) -> None:
+    nightly.write(device=["virtual:pixel-8"], rounds=1)
+    assert orch("virtual", "up", "pixel-8").code == 0
+    port = running_server(orch.home)
+    lock = PhoneLock(f"{PHONES[0]}@{port}")
+    assert lock.take("0412-quick-abcd") is None
+    by_day = orch("nightly", "run", "--date", "2026-03-01", *SLOTS)
+    assert (by_day.code, "busy: abcd (" in by_day.err) == (2, True), by_day
+    nightly.tonight(began_s=60, ends_s=3600, device=["virtual:pixel-8"], rounds=1)
+    words = [sys.executable, "-c", HURRIED, "nightly", "run", *SLOTS]
+    with subprocess.Popen(words, env=orch.env, cwd=orch.home.parent, stderr=subprocess.PIPE, text=True) as process:
+        wait_for_line(process, f"waits: {PHONES[0]}: busy: abcd (")
+        lock.release()
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert process.returncode == 0, said
+    assert standing(orch)["nights"][0]["state"] == "done"
 
 
 CRONTAB = """#!/bin/sh

@@ -91,7 +91,8 @@ def read_record(nightly: Nightly, night: str) -> NightRecord | None:
 
 def nights_kept(nightly: Nightly) -> list[NightRecord]:
     """Every night of which something is kept, oldest first."""
-    found = [read_record(nightly, path.parent.name) for path in nightly.folder.glob(f"*/{FILE}")]
+    folders = [path.parent for path in nightly.folder.glob(f"*/{FILE}") if not path.parent.is_symlink()]  # `latest`
+    found = [read_record(nightly, folder.name) for folder in folders]
     return sorted((one for one in found if one is not None), key=lambda one: one.night)
 
 
