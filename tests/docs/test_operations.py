@@ -13,6 +13,7 @@ from android_runner.errors import Blame, Retry, RunnerError
 from android_runner.recovery.keeper import ServerNews
 from android_runner.recovery.ladder import MENDS as LADDER_MENDS
 from android_runner.recovery.rungs import Result, Rung, Seen
+from orchestrator.app.claims import PhonesBusy
 from orchestrator.errors import ExitCode, FarmError
 from orchestrator.outcome import INVALID, Failed, SkipReason, rejected
 from orchestrator.store.attempt_evidence import EvidenceUnread
@@ -97,7 +98,7 @@ def test_the_words_are_explained(word: str) -> None:
 
 def test_no_error_is_defined_where_this_test_does_not_look() -> None:
     known = {each.__name__ for base in (RunnerError, FarmError) for each in (base, *below(base))}
-    assert {NothingToDo.__name__, EvidenceUnread.__name__} <= known
+    assert {PhonesBusy.__name__, NothingToDo.__name__, EvidenceUnread.__name__} <= known
     defined = {
         node.name
         for package in PACKAGES
