@@ -98,9 +98,11 @@ def _sentence(material: Material, regressed: Sequence[Shift], needing: Sequence[
     fresh = [one for one in regressed if one.fresh]
     old = len(regressed) - len(fresh)
     missing = len(away(material))
+    recovered = len(shifts(material, Verdict.RECOVERED))
     others = len({one.phone or one.why for one in needing if not one.missing})
     parts = [
         _fresh_words(fresh) if fresh else "nothing regressed",
+        f"{plural(recovered, 'case')} recovered" if recovered else "",
         f"{plural(old, 'case is', 'cases are')} still slower" if old else "",
         f"{plural(missing, 'phone is', 'phones are')} missing" if missing else "",
         f"{others} more {'needs' if others == 1 else 'need'} hands" if others and missing else "",

@@ -121,8 +121,9 @@ class Material:
 class Shift:
     """A case whose word is worth a line. `before_s` and `after_s`: the p50 of the last good night and of this one, by
     the medians of their rounds; `change` 0.08: 8 % slower, with its 95 % interval; `threshold` what it had to pass.
-    `since` is its first bad night, `fresh` that this night is the first to say so, `again_in` the runs that asked it
-    again this night."""
+    `changes` are those between the last good and the first bad night. Of a case that recovered both are held against
+    the night before, and there is no `change`. `since` is its first bad night, `fresh` that this night is the first to
+    say so, `again_in` the runs that asked it again this night."""
 
     phone: str
     name: str

@@ -34,6 +34,10 @@ def _shift(material: Material, nights: Sequence[CaseNight], judged: Judged) -> S
     key = judged.key
     good, bad = _night(nights, judged.last_good), _night(nights, judged.first_bad)
     now = [one for one in nights if one.night == material.night and one.rounds_s]
+    back = judged.verdict is Verdict.RECOVERED
+    if back:  # what mended it is what differs from the night before
+        measured = [one for one in nights if one.night < material.night and one.rounds_s]
+        good, bad = (measured[-1] if measured else None), now[0]
     return Shift(
         phone=key.phone,
         name=material.name(key.phone),
@@ -45,12 +49,12 @@ def _shift(material: Material, nights: Sequence[CaseNight], judged: Judged) -> S
         trend=trend(nights, label=material.name(key.phone)),
         before_s=_level([good] if good is not None else []),
         after_s=_level(now),
-        change=_over(judged.change),
-        low=_over(judged.low),
-        high=_over(judged.high),
-        threshold=_over(judged.threshold),
+        change=None if back else _over(judged.change),
+        low=None if back else _over(judged.low),
+        high=None if back else _over(judged.high),
+        threshold=None if back else _over(judged.threshold),
         p=judged.p,
-        since=bad.night if bad is not None else "",
+        since=bad.night if bad is not None and not back else "",
         last_good=judged.last_good,
         first_bad=judged.first_bad,
         again_in=tuple(dict.fromkeys(one.run_id for one in now if one.confirms)),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from orchestrator.nights.alerts import Alert
+from orchestrator.nights.nouns import Verdict
 from orchestrator.report.lines import joined
 from orchestrator.report.morning.absences import clock_words
 from orchestrator.report.morning.nouns import Died, Digest, Hand, NotRun, Shift, TwinFigure
@@ -104,9 +105,7 @@ def since_words(one: Shift) -> str:
 
 def change_lines(one: Shift) -> tuple[str, ...]:
     """What changed between the last good and the first bad night, the likeliest first."""
-    if not one.last_good or not one.first_bad:
-        return ()
-    if not one.changes:
+    if not one.changes and one.verdict is not Verdict.RECOVERED and one.last_good and one.first_bad:
         return (f"nothing that is known changed between {one.last_good} and {one.first_bad}",)
     return tuple(f"{at}. {change.words}" for at, change in enumerate(one.changes, 1))
 

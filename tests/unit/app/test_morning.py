@@ -16,7 +16,9 @@ from orchestrator.app.morning import morning, which_night
 from orchestrator.errors import UsageError
 from orchestrator.home import Home
 from orchestrator.nights.alerts import Alert, AlertKind
+from orchestrator.nights.changes import What
 from orchestrator.report.morning.message import morning_message
+from orchestrator.report.morning.nouns import Digest
 from orchestrator.report.morning.page import digest_html
 from orchestrator.report.morning.text import digest_text
 from orchestrator.report.morning.written import digest_json
@@ -88,15 +90,30 @@ def test_ten_nights_with_a_step_from_the_ninth_and_a_phone_that_dies_on_the_seve
     assert tenth.sentence == "nothing regressed, 6 cases are still slower, 1 phone is missing"
     assert [one.kind for one in tenth.standing] == [AlertKind.PHONE, AlertKind.REGRESSION]
 
-    for found, shown in ((seventh, ("B4 Pixel 8", "its twin B3")), (ninth, ("another perf_test", "8.", "% slower"))):
-        text, page = digest_text(found), digest_html(found)
-        assert max(cell_len(line) for line in text.splitlines()) <= 80
-        for words in (found.sentence, *shown):
-            assert words in " ".join(text.split())
-            assert words in page
-        assert "<script" not in page
+    measure(ledger, Night(day=11, phones=(B3, C1, C2)))
+    eleventh, folded = end_night(home, ledger, NIGHTLY, "2026-04-11")
+    assert eleventh.sentence == "nothing regressed, 6 cases recovered, 1 phone is missing"
+    assert [one.why for one in folded.closed] == ["fast again"]
+    recovered = eleventh.recovered[0]
+    assert (recovered.change, recovered.changes[0].what) == (None, What.BINARY)
+    assert recovered.before_s is not None
+    assert recovered.after_s is not None
+    assert recovered.before_s > recovered.after_s * 1.05
+
+    _shown(seventh, "B4 Pixel 8", "its twin B3")
+    _shown(ninth, "another perf_test", "8.", "% slower")
     kept = {(one.number.run_id, one.number.phone) for one in ledger.kept.all() if one.why is Use.ALERTED}
     assert kept == {(run, phone) for run in ("0408-lab", "0409-lab") for phone in (B3, C1, C2)}
+
+
+def _shown(found: Digest, *parts: str) -> None:
+    """Text, 80 columns wide, and page show these words."""
+    text, page = digest_text(found), digest_html(found)
+    assert max(cell_len(line) for line in text.splitlines()) <= 80
+    for words in (found.sentence, *parts):
+        assert words in " ".join(text.split())
+        assert words in page
+    assert "<script" not in page
 
 
 def test_the_twin_of_a_phone_that_is_dead_from_the_start_stands_for_all_its_cases(lab: tuple[Home, Ledger]) -> None:
