@@ -16,10 +16,27 @@ if TYPE_CHECKING:
 def one_each(phones: Sequence[Phone]) -> list[Phone]:
     """Every phone once, over USB where there is a choice, by identity; those that can't be told apart are unusable."""
     groups: dict[str, list[Phone]] = {}
-    for phone in phones:
+    for phone in _nameless_once(phones):
         groups.setdefault(phone.identity, []).append(phone)
     found = [one for group in groups.values() for one in _of_one_name(group)]
     return sorted(found, key=lambda phone: as_listed(phone.label))
+
+
+def _nameless_once(phones: Sequence[Phone]) -> list[Phone]:
+    """Without those that are reached by another way already: who has no `ro.serialno` goes by its transport's name, and
+    on the network it may have several (`adb connect localhost:5555`, an emulator's name); its boot has one."""
+    lives: dict[str, list[Phone]] = {}
+    for phone in phones:
+        boot = phone.vitals.boot_id if phone.vitals is not None else None
+        nameless = phone.facts is not None and phone.identity == str(phone.seen.serial)
+        if nameless and boot is not None and not phone.seen.where.startswith("usb:"):
+            lives.setdefault(boot, []).append(phone)
+    beside = [
+        id(other)
+        for group in lives.values()
+        for other in sorted(group, key=lambda one: (one.seen.where != "tcp", str(one.seen.serial)))[1:]
+    ]
+    return [phone for phone in phones if id(phone) not in beside]
 
 
 def _of_one_name(phones: Sequence[Phone]) -> list[Phone]:

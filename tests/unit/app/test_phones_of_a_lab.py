@@ -60,6 +60,17 @@ def test_without_a_boot_id_one_build_in_one_place_is_one_phone() -> None:
     assert len(one_each([phone("R58N", "usb:1-1.3", boot=None), phone("10.0.0.7:5555", "tcp", boot=None)])) == 1
 
 
+def test_a_target_without_a_name_of_its_own_counts_once() -> None:
+    address, alias = (phone(at, "tcp", name=at) for at in ("127.0.0.1:5555", "localhost:5555"))
+    emulator = phone("emulator-5554", "", name="emulator-5554")
+    assert one_each([emulator, alias, address]) == [address]
+    other = phone("127.0.0.1:5557", "tcp", name="127.0.0.1:5557", boot="b2")
+    unknown = [phone(at, "tcp", name=at, boot=None) for at in ("127.0.0.1:5559", "127.0.0.1:5561")]
+    assert one_each([*unknown, other, address]) == [address, other, *unknown]
+    named = phone("R58N", "usb:1-1.3")
+    assert one_each([named, phone("10.0.0.7:5555", "tcp")]) == [named]
+
+
 def test_what_people_said_makes_a_phone_unusable() -> None:
     registry = Registry(
         {"R58N": RegisteredPhone(phone="R58N", label="B3", hold=Hold(by="nina", since=NOW, why="demo"))}
