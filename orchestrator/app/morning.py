@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from android_runner.battery import battery_care
 from orchestrator.app.kept import kept_from_text
 from orchestrator.app.nightly.record import FILE as RECORD
 from orchestrator.app.registry import Registry, absent_candidate, bar_of, read_registry
@@ -20,9 +19,10 @@ from orchestrator.plan.select import matches_any, parse_devices
 from orchestrator.report.hands import ShownIncident
 from orchestrator.report.morning.digest import digest
 from orchestrator.report.morning.nouns import Digest, LastSign, Material, NightPhone, NightRun
+from orchestrator.store.battery_rows import battery_cells
 from orchestrator.store.history import LAST, histories
 from orchestrator.store.ledger import Ledger, RunSummary
-from orchestrator.store.records import PhoneRecord, TrialRow, TrialState
+from orchestrator.store.records import AttemptRecord, PhoneRecord, TrialRow, TrialState
 
 
 def morning(home: Home, ledger: Ledger, nightly: str, night: str) -> Digest:
@@ -69,6 +69,7 @@ def material_of(home: Home, ledger: Ledger, nightly: str, night: str) -> Materia
     alerts = ledger.alerts.on(nightly, night)
     missing = {*_missing(registry, runs, phones), *_still_away(alerts, phones)}
     older = _older(ledger, series, sorted(missing - set(phones_before)))
+    tried = _attempts(ledger, runs)
     problem, code = _record(home, nightly, night)
     return Material(
         nightly=nightly,
@@ -93,8 +94,9 @@ def material_of(home: Home, ledger: Ledger, nightly: str, night: str) -> Materia
         missing=sorted(missing),
         lost=_lost([ledger.trials(one.run.run_id) for one in runs]),
         incidents=tuple(one for run in runs for one in incidents_now(ledger, run.run.run_id, phones)),
-        last_signs={phone: sign for phone, (_, sign) in older.items() if sign} | _last_signs(ledger, [*before, *runs]),
-        care={phone: care for phone in phones if (care := _care(ledger, phone, runs))},
+        last_signs={phone: sign for phone, (_, sign) in older.items() if sign}
+        | _signs([*_attempts(ledger, before), *tried]),
+        care={phone: care for phone in phones if (care := _care(ledger, phone, runs, tried))},
         dropped=tuple(cell for run in runs for cell in ledger.contents(run.run.run_id).dropped),
         alerts=alerts,
     )
@@ -177,8 +179,11 @@ def _night_phone(one: PhoneRecord, ledger: Ledger, run_id: str) -> NightPhone:
     )  # fmt: skip
 
 
-def _care(ledger: Ledger, phone: str, runs: Sequence[RunSummary]) -> tuple[str, ...]:
-    return tuple(battery_care(ledger.batteries.of(phone, up_to_run=runs[0].run.run_id)))
+def _care(ledger: Ledger, phone: str, runs: Sequence[RunSummary], tried: Sequence[AttemptRecord]) -> tuple[str, ...]:
+    """What a phone's battery asks of a person after these runs."""
+    readings = ledger.batteries.of(phone, up_to_run=runs[0].run.run_id)
+    care = battery_cells(readings, [one for one in tried if one.phone == phone]).get("battery_care")
+    return tuple(care) if isinstance(care, list) else ()
 
 
 def _missing(registry: Registry, runs: Sequence[RunSummary], phones: Mapping[str, PhoneRecord]) -> list[str]:
@@ -229,22 +234,18 @@ def _older(
         if nights:
             run_id = max(nights, key=lambda one: one.night).run_id
             record = next(one for one in ledger.contents(run_id).phones if one.phone == phone)
-            found[phone] = (_night_phone(record, ledger, run_id), _signs(ledger, run_id).get(phone))
+            found[phone] = (_night_phone(record, ledger, run_id), _signs(ledger.attempts(run_id)).get(phone))
     return found
 
 
-def _last_signs(ledger: Ledger, runs: Sequence[RunSummary]) -> dict[str, LastSign]:
-    """The last that was heard of each phone in these runs."""
-    signs: dict[str, LastSign] = {}
-    for run in runs:
-        signs |= _signs(ledger, run.run.run_id)
-    return signs
+def _attempts(ledger: Ledger, runs: Iterable[RunSummary]) -> list[AttemptRecord]:
+    return [attempt for one in runs for attempt in ledger.attempts(one.run.run_id)]
 
 
-def _signs(ledger: Ledger, run_id: str) -> dict[str, LastSign]:
-    """By phone, its newest attempt's moment and the newest vitals."""
+def _signs(tried: Iterable[AttemptRecord]) -> dict[str, LastSign]:
+    """The last that was heard of each phone: its newest attempt's moment, and the newest vitals."""
     signs: dict[str, LastSign] = {}
-    for one in ledger.attempts(run_id):
+    for one in tried:
         known = signs.get(one.phone)
         vitals = one.after or one.before or (known.vitals if known is not None else None)
         at = one.recorded_at.astimezone(UTC).isoformat(timespec="seconds")

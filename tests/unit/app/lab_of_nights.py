@@ -41,6 +41,7 @@ class Night:
     dies: Collection[str] = ()
     binary: str = "bb" * 32
     confirms: str = ""
+    health: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -56,7 +57,11 @@ def measure(ledger: Ledger, night: Night) -> None:
     contents = _contents(night, began)
     ledger.add_run(contents)
     ledger.batteries.add(
-        night.run, {one: BatteryReading(at=began, place=PLACES[one], level=80, health="Good") for one in night.phones}
+        night.run,
+        {
+            one: BatteryReading(at=began, place=PLACES[one], level=80, health=night.health.get(one, "Good"))
+            for one in night.phones
+        },
     )
     attempts, ends = [], []
     rows = {one.case_id: one.row for one in contents.cases}

@@ -176,6 +176,16 @@ def test_a_phone_in_hand_is_not_missing_and_ends_its_alert(lab: tuple[Home, Ledg
     assert found.hands == ()
 
 
+def test_a_battery_that_needs_a_person_is_said_after_who_is_missing(lab: tuple[Home, Ledger]) -> None:
+    home, ledger = lab
+    measure(ledger, Night(day=1))
+    measure(ledger, Night(day=2, phones=(B4, C1, C2), health={C1: "Overheat"}))
+    found = morning(home, ledger, NIGHTLY, "2026-04-02")
+    assert [(one.name, one.missing) for one in found.hands] == [("B3", True), ("C1", False)]
+    assert found.hands[1].why.startswith("battery health Overheat: take it off power")
+    assert found.sentence == "nothing regressed, 1 phone is missing, 1 more needs hands"
+
+
 def test_a_hub_that_goes_while_a_run_lasts_is_told_at_once_and_once(lab: tuple[Home, Ledger]) -> None:
     home, ledger = lab
     measure(ledger, Night(day=1))
