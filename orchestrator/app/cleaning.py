@@ -27,6 +27,8 @@ from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.kept_numbers import Number
 from orchestrator.store.ledger import Ledger
 
+LEFT_OVER_S = 86_400.0
+"""A raw file that no row names is left over when nobody kept it for so long."""
 SETTLED_S = 600.0
 """A file that was kept again so shortly ago may belong to an attempt that is not in the ledger yet."""
 
@@ -109,7 +111,8 @@ class _Sweep:
         batch = self._batch(chosen)
         if not self._asked.dry_run:
             self._carry_out(batch)
-        after = before - batch.size_bytes if self._asked.dry_run else self._size()
+        left_over = self._left_over() if self._asked.bound_bytes is None else 0
+        after = before - batch.size_bytes - left_over if self._asked.dry_run else self._size()
         return Cleaning(
             dry_run=self._asked.dry_run,
             size_before_bytes=before,
@@ -117,6 +120,7 @@ class _Sweep:
             bound_bytes=self._asked.bound_bytes,
             evidence_bytes=sum(batch.files.values()),
             evidence_files=len(batch.files),
+            left_over_bytes=left_over,
             shelf_bytes=sum(batch.shelf.values()),
             binaries_bytes=sum(batch.binaries.values()),
             reports_bytes=sum(batch.reports.values()),
@@ -215,6 +219,23 @@ class _Sweep:
         open_still = {one for one in numbers if self._of[one] & stays}
         open_still |= {Number(one.run_id) for one in open_still}  # so that the next one looks at these runs again
         self._book.end([one for one in numbers if one not in open_still])
+
+    def _left_over(self) -> int:
+        """Remove raw files, a day old, that no row names; what that gives back."""
+        before_s = time.time() - LEFT_OVER_S
+        old = [digest for digest, kept_s in self._store.everything() if kept_s < before_s]
+        freed = 0
+        for digest in sorted(set(old) - self._book.needed(old, ())):
+            try:
+                freed += self._removed_bytes(digest, before_s)
+            except OSError as error:
+                self._problems.append(f"evidence {digest}: {error.strerror or error}")
+        return freed
+
+    def _removed_bytes(self, digest: str, before_s: float) -> int:
+        if self._asked.dry_run:
+            return self._store.size_bytes(digest)
+        return self._store.remove(digest, untouched_since_s=before_s)
 
     def _remove(self, folder: Path) -> None:
         """A folder, out of sight first, so that nobody finds half of it."""

@@ -70,6 +70,8 @@ class Cleaning:
     bound_bytes: int | None
     evidence_bytes: int
     evidence_files: int
+    left_over_bytes: int
+    """Of raw files that no row names: of processes that died before they wrote one."""
     shelf_bytes: int
     binaries_bytes: int
     reports_bytes: int
@@ -85,4 +87,4 @@ class Cleaning:
     @property
     def freed_bytes(self) -> int:
         """What all of it gave back."""
-        return self.evidence_bytes + self.shelf_bytes + self.binaries_bytes + self.reports_bytes
+        return self.evidence_bytes + self.left_over_bytes + self.shelf_bytes + self.binaries_bytes + self.reports_bytes

@@ -45,6 +45,7 @@ def render_cleaning(done: Cleaning, *, width: int = 80, colour: bool = False) ->
         lines += paragraph(f"not removed: {problem}", width, hang=2, style="bad")
     sizes = (
         ("evidence", done.evidence_bytes),
+        ("left over", done.left_over_bytes),
         ("shelf", done.shelf_bytes),
         ("binaries", done.binaries_bytes),
         ("reports", done.reports_bytes),

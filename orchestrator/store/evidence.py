@@ -140,6 +140,17 @@ class EvidenceStore:
             return False
         return place is not None
 
+    def everything(self) -> Iterator[tuple[str, float]]:
+        """Every content that is there, by digest, and when it was kept last (seconds since 1970)."""
+        for folder in sorted(self.directory.glob("[0-9a-f][0-9a-f]")):
+            for path in sorted(folder.glob("[0-9a-f]*")):
+                name = path.name.removesuffix(".gz")
+                try:
+                    if _DIGEST.fullmatch(name):
+                        yield name, path.stat().st_mtime
+                except OSError:
+                    continue
+
     def size_bytes(self, sha256: str) -> int:
         """What the content takes on the disk; 0 where it is not there."""
         try:

@@ -166,6 +166,20 @@ def test_a_run_whose_raw_files_lie_in_another_home_is_not_called_cleaned(home: H
     ledger.close()
 
 
+def test_what_no_row_names_is_left_over_after_a_day(home: Home) -> None:
+    ledger, raw = three_nights(home)
+    store = EvidenceStore(home.root)
+    young, of_nobody = store.keep_bytes(b"its attempt is being written"), store.keep_bytes(b"its process died")
+    age(store.path(of_nobody), moment_of(0))
+    would = clean(home, ledger, old(99, dry_run=True), now=moment_of(3))
+    assert would.left_over_bytes > 0
+    assert there(home, (young, of_nobody)) == [True, True]
+    assert clean(home, ledger, old(99), now=moment_of(3)).left_over_bytes == would.left_over_bytes
+    assert there(home, (young, of_nobody)) == [True, False]
+    assert [there(home, one.values()) for one in raw] == [[True, True]] * 3
+    ledger.close()
+
+
 def test_who_cleans_is_alone(home: Home) -> None:
     ledger, _ = three_nights(home)
     lock = PhoneLock("disk", home.claims)
