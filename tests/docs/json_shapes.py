@@ -188,6 +188,7 @@ COMMANDS = (
         "orchestrator.report.comparison.nouns.Comparison",
         "Beside these fields `schema` (int), as above.",
     ),
+    Command("orch recommend --json", "list of orchestrator.report.recommendation.nouns.ModelAdvice"),
     Command("orch show --json", "orchestrator.report.show.ShowView"),
     Command("orch runs --json", list[RunStanding]),
     Command("orch status --json", "list of orchestrator.report.board.RunBoard"),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from orchestrator.measure.interval import CONFIDENCE, MIN_ROUNDS, Interval, difference, interval
 from orchestrator.report import source, stats
+from orchestrator.report.numbers import percent
 from orchestrator.report.recommendation.nouns import Ahead, ModelAdvice, PhoneAdvice
 from orchestrator.report.recommendation.reason import NNAPI, knobs_of, reason_of, turned_knobs
 from orchestrator.report.sentence import how_sure
@@ -177,5 +178,5 @@ def fleet_sentence(choice: FleetChoice | None, phones: int, within: float) -> st
     dearest = choice.prices[0]
     if choice.worst <= 0.0:
         return f"{choice.setting} is the best on all {phones} phones"
-    price = f"at most {choice.worst:.1%} off the best of any of {phones} phones, on {dearest.phone}"
-    return f"{choice.setting} is {price}" + ("" if choice.holds(within) else f": none keeps within {within:.0%}")
+    price = f"at most {percent(choice.worst)} off the best of any of {phones} phones, on {dearest.phone}"
+    return f"{choice.setting} is {price}" + ("" if choice.holds(within) else f": none keeps within {percent(within)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 
@@ -11,6 +12,7 @@ from report_frames import Frames, Made, lab
 
 from orchestrator.report.recommendation.nouns import ModelAdvice, PhoneAdvice
 from orchestrator.report.recommendation.recommend import chance_faster, recommend
+from orchestrator.report.recommendation.text import recommendations_json, render_recommendations
 
 NET = "net"
 
@@ -164,7 +166,7 @@ def test_one_setting_for_all_phones_with_its_price() -> None:
 
 def test_no_setting_holds_or_is_everywhere() -> None:
     far = fleet({"A1": {"cpu all 4t": 5.0, "cpu all 2t": 9.0}, "A2": {"cpu all 4t": 9.0, "cpu all 2t": 5.0}})
-    assert far.fleet_sentence.endswith(": none keeps within 5%")
+    assert far.fleet_sentence.endswith(": none keeps within 5.0 %")
     apart = fleet({"A1": {"cpu all 4t": 5.0, "default": 6.0}, "A2": {"cpu all 2t": 5.0, "cpu all": 6.0}})
     assert apart.fleet is None
     assert apart.fleet_sentence == "no setting has figures on every phone"
@@ -199,3 +201,22 @@ def test_how_surely_one_is_faster() -> None:
     apart = chance_faster({1: 1.0, 2: 1.01, 3: 0.99}, {4: 2.0, 5: 2.01, 6: 2.02})
     assert apart is not None
     assert apart > 0.999
+
+
+def test_what_a_person_reads_fits_80_columns() -> None:
+    rows = {"default": 10.0, "nnapi basic fp16": 2.0, "nnapi basic": 3.0, "cpu all 4t": 4.0}
+    said = render_recommendations(recommend(one_phone(rows, api_level=35)))
+    assert max(map(len, said.splitlines())) <= 80
+    assert "B3 Pixel 8: nnapi basic fp16, 2.00 ms, 4.98× as fast as the default (sure)" in said
+    flat = " ".join(said.split())
+    assert "next: nnapi basic, 49." in flat
+    assert "slower, the order is right with more than 99.9 %" in flat
+    assert "NNAPI is deprecated on this phone (Android 15 and later); keep the best setting without it at hand" in flat
+    assert "without it: cpu all 4t," in flat
+    assert "one for all: one phone only: nnapi basic fp16" in flat
+    many = recommend(lab())
+    text = render_recommendations(many)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "squeezenet" in text
+    assert render_recommendations(()) == "Nothing was planned: nothing to recommend.\n"
+    assert [model["model"] for model in json.loads(recommendations_json(many))] == [model.model for model in many]
