@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.report import stats
@@ -74,31 +74,47 @@ def turned_knobs(winner: Cell, ranked: Sequence[Cell], first: int | None) -> lis
     return sorted(sure, key=lambda knob: -knob.ratio.value)
 
 
-def reason_of(row: SettingRow, knobs: Sequence[Knob], nnapi: NnapiAnswer | None, rows: Sequence[SettingRow]) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a winner's sentence is made of: the knobs that were turned alone, what NNAPI took, all rows in their order;
+    how many times as fast as the winner another row is; how many can't be told from it."""
+
+    winner: SettingRow
+    knobs: Sequence[Knob]
+    nnapi: NnapiAnswer | None
+    rows: Sequence[SettingRow]
+    speed_of: Callable[[SettingRow], stats.Ratio | None]
+    tied: int = 0
+
+
+def reason_of(known: Evidence) -> str:
     """The sentence: what the winner's knobs are worth, and what NNAPI took, of it or of its own best setting."""
     parts = [
         f"{knob.what} {knob.winner_has} instead of {knob.other_has} makes it {knob.ratio.value:.2f}× as fast"
-        for knob in knobs[:MOST_KNOBS]
+        for knob in known.knobs[:MOST_KNOBS]
     ]
-    if nnapi is not None:
-        parts += _of_nnapi(row, nnapi, rows)
+    if known.nnapi is not None:
+        parts += _of_nnapi(known, known.nnapi)
+    row = known.winner.row
     if not parts:
-        return f"{row.row} has the least median of {plural(len([one for one in rows if one.rank]), 'setting')}."
-    return f"{row.row} is ahead: {'; '.join(parts)}."
+        return f"{row} has the least median of {plural(len([one for one in known.rows if one.rank]), 'setting')}."
+    head = f"{row} is the first of {known.tied + 1} that can't be told apart" if known.tied else f"{row} is ahead"
+    return f"{head}: {'; '.join(parts)}."
 
 
-def _of_nnapi(row: SettingRow, nnapi: NnapiAnswer, rows: Sequence[SettingRow]) -> list[str]:
-    own = nnapi.case(row.case)
+def _of_nnapi(known: Evidence, nnapi: NnapiAnswer) -> list[str]:
+    own = nnapi.case(known.winner.case)
     if own is not None:
         words = _taken(own)
         return [f"NNAPI takes {words}"] if words else []
-    theirs = ((one, nnapi.case(one.case)) for one in rows if one.rank is not None)
+    theirs = ((one, nnapi.case(one.case)) for one in known.rows if one.rank is not None)
     best = next(((one, case) for one, case in theirs if case is not None), None)
-    if best is None or row.p50_s is None or best[0].p50_s is None:
+    speed = known.speed_of(best[0]) if best is not None else None
+    if best is None or speed is None:
         return []
     words = _taken(best[1])
     taken = f" takes {words} and" if words else ""
-    return [f"NNAPI's best, {best[0].row},{taken} is {row.p50_s / best[0].p50_s:.2f}× as fast"]
+    return [f"NNAPI's best, {best[0].row},{taken} is {speed.value:.2f}× as fast"]
 
 
 def _taken(case: NnapiCase) -> str:

@@ -14,7 +14,7 @@ from orchestrator.measure.interval import CONFIDENCE, MIN_ROUNDS, Interval, diff
 from orchestrator.report import source, stats
 from orchestrator.report.numbers import percent
 from orchestrator.report.recommendation.nouns import Ahead, ModelAdvice, PhoneAdvice
-from orchestrator.report.recommendation.reason import NNAPI, knobs_of, reason_of, turned_knobs
+from orchestrator.report.recommendation.reason import NNAPI, Evidence, knobs_of, reason_of, turned_knobs
 from orchestrator.report.sentence import how_sure
 from orchestrator.report.source import Cell, RunFrames, rounds_of, whole
 from orchestrator.report.stats import Sureness
@@ -80,7 +80,15 @@ def advice_of(answer: PhoneAnswer, cells: Mapping[str, Cell], first: int | None 
     without = next((row for row in others if not _needs_nnapi(cells[row.case])), None)
     nnapi_wins = _needs_nnapi(cells[winner.case])
     tied = tuple(row.row for row in others if row.rank == winner.rank)
-    reason = reason_of(winner, knobs, answer.nnapi, answer.rows)
+    evidence = Evidence(
+        winner=winner,
+        knobs=knobs,
+        nnapi=answer.nnapi,
+        rows=ranked,
+        speed_of=beside.speed_of,
+        tied=len(tied),
+    )
+    reason = reason_of(evidence)
     if tied and winner.row == answer.baseline:
         reason = f"nothing can be told from {winner.row}, which needs no setting."
     return PhoneAdvice(
@@ -127,7 +135,13 @@ class _Beside:
     cells: Mapping[str, Cell]
     first: int | None
 
+    def speed_of(self, other: SettingRow) -> stats.Ratio | None:
+        """How many times as fast as the winner it is."""
+        own_s, other_s = rounds_of(self.cells[self.winner.case]), rounds_of(self.cells[other.case])
+        return stats.speed_ratio(own_s, other_s, first=self.first)
+
     def ahead_of(self, other: SettingRow) -> Ahead:
+        """The winner beside it."""
         own_s, other_s = rounds_of(self.cells[self.winner.case]), rounds_of(self.cells[other.case])
         ratio = stats.speed_ratio(other_s, own_s, first=self.first)
         return Ahead(other=other, ratio=ratio, confidence=chance_faster(own_s, other_s, self.first))

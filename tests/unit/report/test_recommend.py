@@ -220,3 +220,15 @@ def test_what_a_person_reads_fits_80_columns() -> None:
     assert "squeezenet" in text
     assert render_recommendations(()) == "Nothing was planned: nothing to recommend.\n"
     assert [model["model"] for model in json.loads(recommendations_json(many))] == [model.model for model in many]
+
+
+def test_the_first_of_several_that_can_t_be_told_apart_is_not_called_ahead() -> None:
+    made = Made(rounds=6)
+    made.phone("B3", "B3", "Pixel 8")
+    made.case("B3", NET, "default", 20.0)
+    made.case("B3", NET, "cpu all 2t", 10.0, p50s=[10.0, 10.3, 9.8, 10.1, 9.9, 10.2])
+    made.case("B3", NET, "cpu all 2t no-spin", 10.0, p50s=[10.1, 10.0, 9.9, 9.9, 10.1, 9.9])
+    made.case("B3", NET, "cpu all 4t no-spin", 15.0)
+    found = advice(knobs(made.frames()))
+    assert found.tied == ("cpu all 2t",)
+    assert found.reason.startswith("cpu all 2t no-spin is the first of 2 that can't be told apart")
