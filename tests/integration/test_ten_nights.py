@@ -103,8 +103,8 @@ def test_a_step_on_the_ninth_night_and_one_on_the_third(orch: Orch, nightly: Nig
     assert shifts(tenth["regressed"]) == [(phone, "default", False) for phone in PHONES]
     for one in ninth["regressed"]:
         assert (one["reason"], one["again_in"]) == ("asked again, it was slow again", [again[0]])
-        assert one["change"] == pytest.approx(0.08, abs=0.006)
-        assert one["low"] < 0.08 < one["high"]
+        assert one["change"] == pytest.approx(0.08, abs=0.008)  # both levels stray by up to 3 per mille
+        assert 0.0 < one["threshold"] < one["low"] < one["change"] < one["high"]
         assert "perf_test" in one["changes"][0]["words"]
     assert (len(ninth["opened"]), len(ninth["standing"])) == (1, 0)
     assert (len(tenth["opened"]), len(tenth["standing"])) == (0, 1)
