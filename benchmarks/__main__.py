@@ -31,6 +31,8 @@ ROWS = {
     "known_truth_phone": "known_truth_phone",
     "ab": "ab",
     "tuning": "tuning",
+    "regressions": "regressions",
+    "history": "history",
     "links": "links",
 }
 """The name of a row, and the module under `benchmarks` whose `run()` measures it."""

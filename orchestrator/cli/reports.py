@@ -97,12 +97,18 @@ def _files(run_id: str, format_: str, home: Home, ledger: Ledger, out: Path | No
 @app.command("show")
 def show(
     what: Annotated[str, typer.Argument(help="RUN, RUN/PHONE or RUN/PHONE/ROW (a row's number or name).")] = "@last",
+    history: Annotated[bool, typer.Option("--history", help="A row's nights: its trend, steps, what changed.")] = False,
+    nights: Annotated[int, typer.Option("--nights", metavar="N", min=1, help="How many of the last nights.")] = 90,
     home: HomeOption = "",
     as_json: JsonOption = False,
 ) -> int:
-    """Every round behind a row: figures, vitals, the exact command, digests, evidence."""
-    from orchestrator.app.showing import show_text  # noqa: PLC0415 - pandas is loaded when called
+    """Every round behind a row: figures, vitals, the exact command, digests, evidence; or its nights (--history)."""
+    from orchestrator.app.showing import history_text, show_text  # noqa: PLC0415 - pandas is loaded when called
 
+    if history:
+        where = home_with_runs(home)
+        sys.stdout.write(history_text(where, what, last=nights, as_json=as_json, colour=wants_colour()))
+        return int(ExitCode.DONE)
     sys.stdout.write(show_text(home_with_runs(home), what, as_json=as_json, colour=wants_colour()))
     return int(ExitCode.DONE)
 

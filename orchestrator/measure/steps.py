@@ -44,7 +44,7 @@ def steps(values: Sequence[float], *, floor: float = FLOOR, most: int = MOST_PIE
     """The pieces of a series of finite values, in their order; () of none. Between two pieces there is a step."""
     if not values:
         return ()
-    costs = _costs(values)
+    costs = distances(values)
     best, least = _fit(values, costs, most), math.inf
     chosen = best[0]
     for cuts in best:
@@ -70,7 +70,7 @@ def _bounds(cuts: Sequence[int], count: int) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def _costs(values: Sequence[float]) -> list[list[float]]:
+def distances(values: Sequence[float]) -> list[list[float]]:
     """`[first][end - first - 1]`: the sum of distances of the values from first to before end from their median."""
     table = []
     for first in range(len(values)):

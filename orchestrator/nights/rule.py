@@ -4,15 +4,18 @@ A night's level (the median of its rounds) is held against the median of the nig
 misses by is judged by the misses that the series had before (`orchestrator.nights.noise`).
 
 * `suspected`: such a miss comes by chance in 1 of 100 nights. It is to be asked again in the same night.
-* `regressed`: asked again it is slow again, and both together miss by what comes by chance in 1 of 4,000 nights; or two
+* `regressed`: asked again it is slow again, and both together miss by what comes by chance in 1 of 2,500 nights; or two
   nights that follow each other do, each by at least half of it. From then on the new level is the base, and the word
   stays until the old level is back: `recovered`.
 * `improved`: two nights that follow each other are as much faster. No alarm, and a new base.
-* `re-based`: another system (fingerprint), or clocks held that were free: nothing before counts any more.
+* `re-based`: another system (fingerprint), or clocks held that were free: no level from before counts any more. How far
+  the series strays is still known, unless it is its clocks that changed.
 * `insufficient data`: fewer than `base` nights before it, or no figures this night.
 
+Two ways to an alarm, each with 1 in 2,500: together below 1 in 1,000 nights, as far as misses are normal.
+
 What the phone's canary shares is the phone's: where the canary is surely slower than under the same binary before, its
-share is taken out before a night is judged. A new binary acts on the canary, too, and is no excuse.
+share is taken out of a night that would be suspected. A new binary acts on the canary, too, and is no excuse.
 """
 
 from __future__ import annotations
@@ -74,14 +77,19 @@ def after(series: Series, night: Night) -> tuple[Judged, Series]:
         return _say(series, own, Verdict.INSUFFICIENT, f"no figures: {own.ended or 'not ended'}{since}"), series
     if other := _another_base(series.last, own):
         lost = f"; it was slower since {series.fallen.first_bad.night}" if series.fallen else ""
-        fresh = Series(limits=limits)
-        return _say(fresh, own, Verdict.REBASED, f"{other}: a new base{lost}"), fresh.with_night(fresh.level(own, 0.0))
-    share = series.share(own)
-    level = series.level(own, share)
-    if series.nights < limits.base:
-        reason = f"{series.nights} of the {limits.base} nights that make a base"
-        return _say(series, own, Verdict.INSUFFICIENT, reason), series.with_night(level)
-    return _judged(series, _looked(series, night, level))
+        fresh = series.on_another_base(keep_noise=_same_clocks(series.last, own))
+        return _say(fresh, own, Verdict.REBASED, f"{other}: a new base{lost}"), fresh.with_night(
+            fresh.level(own, share=False)
+        )
+    if series.nights < limits.base or not series.knows_noise:
+        reason = "so far its phone was slow in nearly all nights"
+        if series.nights < limits.base:
+            reason = f"{series.nights} of the {limits.base} nights that make a base"
+        if series.was_slow(own):
+            series = Series(limits=limits)
+            reason = "its phone was slow so far, as the canary says now: the base begins anew"
+        return _say(series, own, Verdict.INSUFFICIENT, reason), series.with_night(series.level(own, share=False))
+    return _judged(series, _looked(series, night))
 
 
 def _another_base(last: CaseNight | None, own: CaseNight) -> str:
@@ -96,6 +104,10 @@ def _another_base(last: CaseNight | None, own: CaseNight) -> str:
     return ""
 
 
+def _same_clocks(last: CaseNight | None, own: CaseNight) -> bool:
+    return last is not None and last.circumstances.tuned == own.circumstances.tuned
+
+
 @dataclass(frozen=True, slots=True)
 class _Looked:
     """A night as it is judged: its level, with what was asked again in it; its miss, and that with the night before."""
@@ -107,14 +119,18 @@ class _Looked:
     reason: str
 
 
-def _looked(series: Series, night: Night, level: Level) -> _Looked:
+def _looked(series: Series, night: Night) -> _Looked:
     limits = series.limits
+    level = series.level(night.own, share=True)
     one, confirmed, reason = series.one(level), False, ""
+    if one.value > one.limit(limits.suspicion, limits.least):
+        level = series.level(night.own, share=False)
+        one = series.one(level)
     suspected = one.value > one.limit(limits.suspicion, limits.least)
-    asked = [series.level(run, series.share(run)).value for run in night.again if run.rounds_s]
+    asked = [series.level(run, share=False).value for run in night.again if run.rounds_s]
     if suspected and asked:
         second = series.one(replace(level, value=statistics.median(asked)))
-        level = replace(level, value=(level.value + statistics.median(asked)) / 2)
+        level = replace(level, value=(level.value + statistics.median(asked)) / 2, runs=2)
         one = series.one(level)
         suspected = second.value > second.limit(limits.suspicion, limits.least)
         confirmed = suspected and one.value > one.limit(limits.alarm, limits.least)
@@ -126,7 +142,7 @@ def _looked(series: Series, night: Night, level: Level) -> _Looked:
 def _judged(series: Series, seen: _Looked) -> tuple[Judged, Series]:
     level, one, pair = seen.level, seen.one, seen.pair
     if seen.confirmed:
-        return _fallen(series, seen, one, bad=1 if series.doubtful else 0)
+        return _fallen(series, seen, one, bad=1 if series.levels[-1].suspected else 0)
     if pair is not None and series.both(pair, level.value, up=True):
         return _fallen(series, seen, pair, bad=1)
     if series.fallen is not None:
@@ -144,10 +160,11 @@ def _judged(series: Series, seen: _Looked) -> tuple[Judged, Series]:
 
 def _phones(series: Series, seen: _Looked) -> str:
     """That a night would have been suspected but for what the phone's canary shares; "" else."""
-    raw = replace(seen.one, value=seen.one.value + seen.level.share)
-    if seen.level.share == 0.0 or raw.value <= raw.limit(series.limits.suspicion, series.limits.least):
+    share = seen.level.share
+    if share == 0.0:
         return ""
-    return f"{math.expm1(raw.value):.1%} slower, but so is the phone: its canary by {math.expm1(seen.level.share):.1%}"
+    whole = math.expm1(seen.one.value + share)
+    return f"{whole:.1%} slower, but so is the phone: its canary by {math.expm1(share):.1%}"
 
 
 def _fallen(series: Series, seen: _Looked, miss: Miss, *, bad: int) -> tuple[Judged, Series]:

@@ -190,6 +190,7 @@ COMMANDS = (
     ),
     Command("orch recommend --json", "list of orchestrator.report.recommendation.nouns.ModelAdvice"),
     Command("orch show --json", "orchestrator.report.show.ShowView"),
+    Command("orch show --history --json", "orchestrator.report.trend.Trend"),
     Command("orch runs --json", list[RunStanding]),
     Command("orch status --json", "list of orchestrator.report.board.RunBoard"),
     Command("orch devices --json", "list of orchestrator.report.devices.DeviceRow"),

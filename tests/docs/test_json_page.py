@@ -30,6 +30,7 @@ ARGUMENTS = {
         "@last", "@last", "--across", "settings", "--map", "cpu basic=nnapi basic", "--fail-if", "p50:500%",
     ],
     "orch show --json": ["@last/virtual-pixel-8-1/1"],
+    "orch show --history --json": ["@last/virtual-pixel-8-1/1"],
     "orch model build --json": ["mnist.onnx", "--recipe", "basic", "--recipe", "all", "--check"],
     "orch model check --json": ["mnist.onnx"],
     "orch model diff --json": ["mnist.onnx", "mnist.onnx:basic"],

@@ -77,7 +77,7 @@ def brute(values: list[float], cuts: int) -> float:
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(-20, 20).map(float), min_size=4, max_size=9))
 def test_each_fit_is_the_best_of_all(values: list[float]) -> None:
-    fits = module._fit(values, module._costs(values), 12)
+    fits = module._fit(values, module.distances(values), 12)
     assert len(fits) == len(values) // 2
     for cuts in fits:
         edges = [0, *cuts, len(values)]

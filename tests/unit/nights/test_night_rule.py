@@ -131,6 +131,21 @@ def test_what_the_canary_shares_is_the_phones() -> None:
     assert judge(shared_in_part).change == pytest.approx(1.2 / 1.08, abs=0.02)
 
 
+def test_a_base_of_nights_when_the_phone_was_slow_begins_anew() -> None:
+    history = with_canary(nights([*[step(9)] * 4, *flat(9)]), [*[0.09] * 4, *[0.0] * 9])
+    told = judge_each(history)
+    assert told[4].reason == "its phone was slow so far, as the canary says now: the base begins anew"
+    assert [one.verdict for one in told] == [Verdict.INSUFFICIENT] * 11 + [Verdict.SAME] * 2
+    assert told[-1].threshold is not None
+    assert told[-1].threshold < 1.05
+
+
+def test_a_phone_that_is_slow_from_its_second_night_on_tells_nothing_yet() -> None:
+    history = with_canary(nights([0.0, *[step(9)] * 11]), [0.0, *[0.09] * 11])
+    told = judge(history)
+    assert (told.verdict, told.reason) == (Verdict.INSUFFICIENT, "so far its phone was slow in nearly all nights")
+
+
 def test_a_new_binary_that_slows_the_canary_too_is_no_excuse() -> None:
     quiet = [0.001, -0.001, 0.0, 0.002, -0.002] * 4
     history = nights(flat(12)) + nights([step(8)] * 3, first=12, binary_digest="b2")
@@ -153,7 +168,7 @@ def test_a_night_without_figures_is_insufficient_and_changes_nothing() -> None:
 
 
 def test_a_series_noise_raises_its_own_threshold() -> None:
-    loud = [0.03 * one for one in (1.0, -1.2, 0.4, -0.3, 0.9, -0.8, 0.2, -1.0, 0.7, -0.1, 1.1, -0.6)] * 2
+    loud = [0.03 * one for one in (1.0, 0.8, -1.2, -0.3, 0.4, -1.0, 0.9, 0.2, -0.8, -0.9, 0.6, 0.7)] * 2
     told = judge_each(nights([*loud, step(5), step(5)]))
     assert [one.verdict for one in told[7:]] == [Verdict.SAME] * 19
     assert told[-1].threshold is not None
@@ -178,12 +193,16 @@ LEVELS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
-@given(LEVELS, st.lists(st.sampled_from(["os1", "os2", ""]), min_size=40, max_size=40))
+SYSTEMS = st.lists(st.sampled_from(["os1", "os1", "os1", "os2", ""]), min_size=40, max_size=40)
+CANARIES = st.lists(st.sampled_from([None, 0.001, 0.00101, 0.0011, 0.002, 0.0]), min_size=40, max_size=40)
+
+
+@settings(max_examples=150, deadline=None)
+@given(LEVELS, SYSTEMS, CANARIES)
 def test_any_history_has_a_word_for_each_night_and_later_nights_change_none(
-    levels: list[float], systems: list[str]
+    levels: list[float], systems: list[str], canaries: list[float | None]
 ) -> None:
-    history = [night(at, level, fingerprint=systems[at]) for at, level in enumerate(levels)]
+    history = [night(at, level, fingerprint=systems[at], canary_p50_s=canaries[at]) for at, level in enumerate(levels)]
     told = judge_each(history)
     assert len(told) == len(history)
     for at, one in enumerate(told):
