@@ -93,14 +93,18 @@ def leaving_of(run: RunOnDisk, numbers: Collection[Number], kept: Collection[Num
 
 
 def enough(
-    runs: Sequence[RunOnDisk], gain_bytes: Callable[[RunOnDisk], int], excess_bytes: int
-) -> tuple[RunOnDisk, ...]:
-    """The oldest runs that together give back so much, as far as can be said beforehand; all when they don't."""
+    runs: Sequence[RunOnDisk], gain_bytes: Callable[[RunOnDisk], int | None], excess_bytes: int
+) -> tuple[tuple[RunOnDisk, ...], bool]:
+    """The oldest runs that together give back so much, as far as can be said beforehand, and whether they do.
+
+    `gain_bytes` is asked of no more runs than it takes; None: this one stays.
+    """
     chosen: list[RunOnDisk] = []
     for run in runs:
         if excess_bytes <= 0:
             break
-        if not run.spared:
+        gain = gain_bytes(run)
+        if gain is not None:
             chosen.append(run)
-            excess_bytes -= gain_bytes(run)
-    return tuple(chosen)
+            excess_bytes -= gain
+    return tuple(chosen), excess_bytes <= 0

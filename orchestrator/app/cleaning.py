@@ -11,7 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -96,17 +96,15 @@ class _Sweep:
             self._kept[one.number.run_id].add(one.number)
         self._living = {one.run_id for one in self._all if run_lock(home, one.run_id).holder() is not None}
         self._read: dict[str, tuple[Leaving, dict[str, int]]] = {}
-        self._of: dict[Number, frozenset[str]] = {}
+        self._digests: dict[str, dict[Number, frozenset[str]]] = {}
+        self._spared: dict[str, str] = {}
         self._problems: list[str] = []
 
     def clean(self) -> Cleaning:
         before = self._size()
         runs: Sequence[RunOnDisk] = ()
         if self._asked.bound_bytes is None or self._asked.excess_bytes(before):
-            runs = [
-                run if run.spared or self._is_ours(run) else replace(run, spared="its raw files are not in this home")
-                for run in in_order(self._all, self._kept, self._living, self._asked, self._now)
-            ]
+            runs = in_order(self._all, self._kept, self._living, self._asked, self._now)
         chosen = self._chosen(runs, before)
         batch = self._batch(chosen)
         if not self._asked.dry_run:
@@ -125,7 +123,7 @@ class _Sweep:
             binaries_bytes=sum(batch.binaries.values()),
             reports_bytes=sum(batch.reports.values()),
             runs=tuple(self._told(one) for one in batch.leaving if one.numbers),
-            spared=tuple(SparedRun(run_id=run.run_id, why=run.spared) for run in runs if run.spared),
+            spared=tuple(SparedRun(run_id=run_id, why=why) for run_id, why in self._spared.items() if why),
             problems=tuple(self._problems),
         )
 
@@ -134,9 +132,15 @@ class _Sweep:
 
         Some files of other homes' runs are here, too: the empty ones are all alike.
         """
-        digests = set().union(*(one.digests for one in self._book.raw_files(run.run_id)))
+        digests = set().union(*self._raw(run).values())
         here = sum(self._store.size_bytes(one) > 0 for one in digests)
         return 2 * here >= len(digests) or bool(self._book.of_run(run.run_id))
+
+    def _raw(self, run: RunOnDisk) -> dict[Number, frozenset[str]]:
+        """A run's raw files by number, as digests; read once."""
+        if run.run_id not in self._digests:
+            self._digests[run.run_id] = {one.number: one.digests for one in self._book.raw_files(run.run_id)}
+        return self._digests[run.run_id]
 
     def _told(self, one: Leaving) -> CleanedRun:
         numbers = sum(bool(number.phone) for number in one.numbers)
@@ -150,18 +154,27 @@ class _Sweep:
         """The runs that go. With a bound as many as it takes, which is known for sure only with all of them at hand:
         what they share with others stays."""
         if self._asked.bound_bytes is None:
-            return [run for run in runs if not run.spared]
+            return [run for run in runs if not self._why_spared(run)]
         excess = self._asked.excess_bytes(size_bytes)
         asked_bytes = excess
         while True:
-            chosen = enough(runs, self._gain_bytes, asked_bytes)
+            chosen, might_do = enough(runs, self._gain_bytes, asked_bytes)
             lacking = excess - self._batch(chosen).size_bytes
-            if lacking <= 0 or len(chosen) == sum(not run.spared for run in runs):
+            if lacking <= 0 or not might_do:
                 return chosen
             asked_bytes += max(lacking, asked_bytes // 4, 1)
 
-    def _gain_bytes(self, run: RunOnDisk) -> int:
-        """What a run gives back at most."""
+    def _why_spared(self, run: RunOnDisk) -> str:
+        """Why a run is left alone; "" where it is not."""
+        if run.run_id not in self._spared:
+            elsewhere = "" if run.spared or self._is_ours(run) else "its raw files are not in this home"
+            self._spared[run.run_id] = run.spared or elsewhere
+        return self._spared[run.run_id]
+
+    def _gain_bytes(self, run: RunOnDisk) -> int | None:
+        """What a run gives back at most; None where it is left alone."""
+        if self._why_spared(run):
+            return None
         leaving, files = self._leaving(run)
         reports = size_of(self._home.run_folder(run.run_id))[0] if leaving.whole else 0
         return sum(files.values()) + reports
@@ -169,9 +182,8 @@ class _Sweep:
     def _leaving(self, run: RunOnDisk) -> tuple[Leaving, dict[str, int]]:
         """What goes of a run, and its raw files that are there by size; read once."""
         if run.run_id not in self._read:
-            found = {one.number: one.digests for one in self._book.raw_files(run.run_id)}
+            found = self._raw(run)
             leaving = leaving_of(run, found.keys(), self._kept.get(run.run_id, ()))
-            self._of |= found
             digests = {digest for number in leaving.numbers for digest in found[number]}
             files = {one: size for one in digests if (size := self._store.size_bytes(one))}
             self._read[run.run_id] = leaving, files
@@ -216,7 +228,7 @@ class _Sweep:
             self._problems.append(f"{plural(len(stays), 'raw file')}, which something kept this moment: next time")
         for folder in (*batch.reports, *batch.shelf, *batch.binaries):
             self._remove(folder)
-        open_still = {one for one in numbers if self._of[one] & stays}
+        open_still = {one for one in numbers if self._digests[one.run_id][one] & stays}
         open_still |= {Number(one.run_id) for one in open_still}  # so that the next one looks at these runs again
         self._book.end([one for one in numbers if one not in open_still])
 
