@@ -42,7 +42,7 @@ COMMANDS: dict[str, Entry] = {
     "devices": Entry("devices", "Lab", "The phones; label, hold, free, quarantine, retire them."),
     "doctor": Entry("doctor", "Lab", "What will stop or bite a lab on this computer, and the mend."),
     "disk": Entry("disk", "Lab", "What takes how much of the disk; clean makes room."),
-    "nightly": Entry("nightly", "Lab", "What runs each night: install, run, status, uninstall."),
+    "nightly": Entry("nightly", "Lab", "What runs each night: install, run, status, digest, alerts."),
     "plan": Entry("run", "Tools", "What `orch run` would do, with an estimate; touches no phone."),
     "trace": Entry("reports", "Tools", "A run's traces as one file for Perfetto and chrome://tracing."),
     "export": Entry("reports", "Tools", "A run to hand on: a folder of tables and report, or one file."),

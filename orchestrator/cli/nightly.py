@@ -16,7 +16,7 @@ from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode, Problem, UsageError
 from orchestrator.home import home_at
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, help="What runs each night: install, run, status.")
+app = typer.Typer(add_completion=False, rich_markup_mode=None, help="What runs each night, and says so at dawn.")
 
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="Of HOME/nightly/NAME.toml, or a path (default: the only one).")
