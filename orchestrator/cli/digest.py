@@ -48,7 +48,7 @@ def digest(
         if found.regressed:
             one = found.regressed[0]
             what = shlex.quote(f"{one.first_bad}/{one.phone}/{one.model} {one.row}")
-            sys.stderr.write(f"next    orch show {shown(what)}\n")
+            sys.stderr.write(f"next    orch show {shown(what)} --history\n")
     return int(ExitCode.DONE)
 
 

@@ -76,12 +76,12 @@ class Lost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What a night, or a moment of it, showed. `well`: cases that were judged and are not slower (`case_member`).
+    """What a night, or a moment of it, showed. `well`: cases that were judged and are not slower, why.
     `there`: phones that answered to the end; `in_hand`: phones that a person took. `lab`: every phone of the lab by
     identity, with its place. Whoever is in none of these is as before."""
 
     slower: Sequence[Slower] = ()
-    well: Collection[str] = ()
+    well: Mapping[str, str] = field(default_factory=dict)
     lost: Sequence[Lost] = ()
     there: Collection[str] = ()
     in_hand: Collection[str] = ()
@@ -121,8 +121,12 @@ def fold(nightly: str, night: str, standing: Sequence[Alert], seen: Seen) -> Fol
     """The alerts after this. `standing` are the open ones of this nightly; told twice of one night, nothing changes."""
     away = {one.phone for one in seen.lost}
     slow = {case_member(one.key) for one in seen.slower}
-    ways = [(set(seen.well) - slow, "fast again"), (set(seen.there) - away, "there again"), (seen.in_hand, "in hand")]
-    kept = [_without(one, ways, night) for one in standing if one.stands]
+    gone = {
+        **{member: why for member, why in seen.well.items() if member not in slow},
+        **{phone: "there again" for phone in seen.there if phone not in away},
+        **dict.fromkeys(seen.in_hand, "in hand"),
+    }
+    kept = [_without(one, gone, night) for one in standing if one.stands]
     held = {member for one in kept if one.stands for member in one.members}
     fresh_slow = [one for one in seen.slower if case_member(one.key) not in held]
     fresh_lost = [one for one in seen.lost if one.phone not in held]
@@ -152,9 +156,8 @@ def lost_together(lost: Sequence[Lost], lab: Mapping[str, str]) -> bool:
 # --- what stands -------------------------------------------------------------------------------------------------
 
 
-def _without(alert: Alert, ways: Sequence[tuple[Collection[str], str]], night: str) -> Alert:
+def _without(alert: Alert, why: Mapping[str, str], night: str) -> Alert:
     """The alert without members that are well again; closed with its last one."""
-    why = {member: words for members, words in reversed(ways) for member in members}
     left = tuple(member for member in alert.members if member not in why)
     if left:
         return replace(alert, members=left)

@@ -12,7 +12,13 @@ from orchestrator.report.morning.nouns import Digest, Hand, Material, Shift
 from orchestrator.report.morning.shifts import shifts
 from orchestrator.report.numbers import percent, plural
 
-_WELL = (Verdict.SAME, Verdict.RECOVERED, Verdict.IMPROVED, Verdict.REBASED)
+_WELL = {
+    Verdict.SAME: "fast again",
+    Verdict.RECOVERED: "fast again",
+    Verdict.IMPROVED: "fast again",
+    Verdict.REBASED: "another system, a new base",
+}
+"""The words that end a regression, and what is said of its alert then."""
 
 
 def digest(material: Material) -> Digest:
@@ -63,9 +69,11 @@ def seen(material: Material) -> Seen:
         Slower(key=SeriesKey(one.phone, one.model, one.recipe, one.row), words=slower_words(one), changes=one.changes)
         for one in shifts(material, Verdict.REGRESSED)
     ]
-    well = [
-        case_member(one.key) for one in material.judged.values() if one.verdict in _WELL and _tonight(material, one.key)
-    ]
+    well = {
+        case_member(one.key): _WELL[one.verdict]
+        for one in material.judged.values()
+        if one.verdict in _WELL and _tonight(material, one.key)
+    }
     gone = lost_phones(material)
     away_now = {one.phone for one in gone}
     lab = {*material.phones_before, *material.phones, *material.missing}

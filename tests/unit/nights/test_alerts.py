@@ -50,11 +50,13 @@ def test_an_unlikely_change_is_named_only_where_there_is_no_other():
 
 def test_an_alert_is_told_once_and_closed_when_its_last_case_is_well():
     first = fold("n", "1", [], Seen(slower=[slower("p1", NEW_BINARY), slower("p2", NEW_BINARY)]))
-    second = fold("n", "2", first.opened, Seen(slower=[slower("p2", NEW_BINARY)], well=[case_member(key("p1"))]))
+    second = fold(
+        "n", "2", first.opened, Seen(slower=[slower("p2", NEW_BINARY)], well={case_member(key("p1")): "fast again"})
+    )
     assert (second.opened, second.closed) == ((), ())
     (again,) = second.again
     assert (again.members, again.nights, again.last_night) == ((case_member(key("p2")),), 2, "2")
-    third = fold("n", "3", second.again, Seen(well=[case_member(key("p2"))]))
+    third = fold("n", "3", second.again, Seen(well={case_member(key("p2")): "fast again"}))
     (closed,) = third.closed
     assert (closed.closed_night, closed.why, closed.ever) == ("3", "fast again", first.opened[0].members)
 
