@@ -51,7 +51,7 @@ class NightlyLab:
             "perf_test": str(self.tool),
             "start": "22:00",
             "deadline": "06:00",
-            "rounds": 3,
+            "rounds": 2,
             "iterations": 5,
             **self.always,
             **changes,

@@ -47,19 +47,19 @@ def attempts(home: Path) -> list[tuple[str, str]]:
 @pytest.mark.timeout(120)
 def test_a_killed_night_goes_on_and_never_with_yesterdays_run(orch: Orch, nightly: NightlyLab) -> None:
     nightly.level(1000, sleep_s=0.2)
-    nightly.write(rounds=6)
+    nightly.write(rounds=4)
     forked = ForkedOrch(orch.home)
 
     def killed(*words: str) -> None:
         forked.start("nightly", "run", "lab", *words, *SLOTS)
-        assert forked.said("plan  1/12"), forked.log.read_text()
+        assert forked.said("plan  1/8"), forked.log.read_text()
         forked.send(signal.SIGKILL)
         assert forked.wait() == -signal.SIGKILL
 
     killed("--date", "2026-03-01")
     (cut,) = standing(orch)["nights"]
     assert (cut["night"], cut["state"]) == ("2026-03-01", "cut off")
-    tonight = nightly.tonight(began_s=60, ends_s=3600, rounds=6)
+    tonight = nightly.tonight(began_s=60, ends_s=3600, rounds=4)
     killed()
     (began,) = standing(orch)["nights"][0]["runs"]
     before = attempts(orch.home)
@@ -67,7 +67,7 @@ def test_a_killed_night_goes_on_and_never_with_yesterdays_run(orch: Orch, nightl
     assert ended.code == 0, ended
     assert f"{began}: " in ended.err, "it is resumed"
     night, older = standing(orch)["nights"]
-    assert (night["night"], night["state"], night["runs"], night["measured"]) == (tonight, "done", [began], 12)
+    assert (night["night"], night["state"], night["runs"], night["measured"]) == (tonight, "done", [began], 8)
     assert (older["state"], older["runs"]) == ("cut off", cut["runs"]), "yesterday's is left alone"
     after = attempts(orch.home)
     assert set(before) < set(after)
@@ -82,13 +82,13 @@ def test_a_killed_night_goes_on_and_never_with_yesterdays_run(orch: Orch, nightl
 @pytest.mark.timeout(120)
 def test_one_that_starts_late_keeps_its_deadline(orch: Orch, nightly: NightlyLab) -> None:
     nightly.level(1000, sleep_s=0.5)
-    night = nightly.tonight(began_s=3600, ends_s=6, rounds=60)
+    night = nightly.tonight(began_s=3600, ends_s=6, rounds=40)
     ended = orch("nightly", "run", *SLOTS)
     assert ended.code == 3, ended
     (late,) = standing(orch)["nights"]
     assert (late["night"], late["state"], late["exit"]) == (night, "incomplete", 3)
     assert 0 < late["measured"] < 60
-    assert late["measured"] + late["skipped"] == late["planned"] == 120
+    assert late["measured"] + late["skipped"] == late["planned"] == 80
     with sqlite3.connect(orch.home / "ledger.sqlite") as ledger:
         reasons = {json.loads(text)["reason"] for (text,) in ledger.execute(SKIPPED)}
         assert reasons == {"deadline"}
