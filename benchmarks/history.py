@@ -24,9 +24,10 @@ from typing import Any
 
 from android_runner.facts import PhoneFacts, ProcessFacts, Vitals
 from android_runner.settings import SessionSettings
+from orchestrator.home import LEDGER_FILE
 from orchestrator.outcome import Figures, Measured
 from orchestrator.plan.case import Case, Purpose, Trial
-from orchestrator.store.ledger import FILE_NAME, Ledger
+from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import AttemptRecord, PhoneRecord, RunContents, RunRecord, VariantRecord
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,7 +35,7 @@ ATTEMPTS = 1_000_000
 PHONES, CASES, ROUNDS, CANARIES = 10, 20, 5, 5
 GOAL = 0.02
 TURNS = 5
-FULL_TURNS = 3
+FULL_TURNS = 2
 START = datetime(2024, 1, 1, 1, 30, tzinfo=UTC)
 NIGHTLY = "bench"
 
@@ -143,7 +144,6 @@ def _attempt(trial: Trial, at: int) -> AttemptRecord:
         uptime_s=1000.5 + at, boot_id="b00710f2-3f6e-4f4e-9d1b-0a1b2c3d4e5f", battery_level=78, battery_c=31.0,
         battery_health="Good", battery_status="Full", thermal_status=0, zones_c={"cpu": 40.5, "skin": 33.0},
         current_freq_khz=(1_700_000, 2_910_000), limit_khz={0: 1_700_000, 4: 2_910_000},
-        residency_s={0: ((300_000, 100.5), (1_700_000, 900.25)), 4: ((500_000, 10.0), (2_910_000, 990.0))},
         governors={0: "sched_pixel", 4: "sched_pixel"}, load_1m=0.5, available_bytes=4 << 30, screen_on=True,
     )  # fmt: skip
     figures = Figures(
@@ -171,10 +171,14 @@ def fill(home: Path, attempts: int = ATTEMPTS) -> int:
     ledger.record_attempts(records)
     ledger.close()
     nights = math.ceil(attempts / len(records))
-    bare = sqlite3.connect(home / FILE_NAME)
+    bare = sqlite3.connect(home / LEDGER_FILE)
     bare.execute("PRAGMA synchronous = OFF")
     bare.execute("PRAGMA foreign_keys = OFF")
+    bare.execute("PRAGMA cache_size = -200000")
+    indexes = bare.execute("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL").fetchall()
     copies = list(_copies(bare))
+    for name, _ in indexes:
+        bare.execute(f"DROP INDEX {name}")
     for at in range(1, nights):
         moved = {
             "run": f"n{at:05}",
@@ -185,6 +189,9 @@ def fill(home: Path, attempts: int = ATTEMPTS) -> int:
         for statement in copies:
             bare.execute(statement, moved)
         bare.commit()
+    for _, statement in indexes:
+        bare.execute(statement)
+    bare.commit()
     bare.close()
     return nights
 
@@ -222,7 +229,7 @@ def run(attempts: int | None = None) -> dict[str, Any]:
     ours, theirs, narrow = [], [], []
     with tempfile.TemporaryDirectory() as folder:
         nights = fill(Path(folder), asked)
-        size = (Path(folder) / FILE_NAME).stat().st_size
+        size = (Path(folder) / LEDGER_FILE).stat().st_size
         for turn in range(TURNS):
             ours.append(_read(_OURS, folder, ours_for, NIGHTLY))
             if turn < FULL_TURNS:
