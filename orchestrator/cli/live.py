@@ -221,6 +221,7 @@ def follow(
         say(f"run {farm.run_id}")
         contents = site.ledger.contents(farm.run_id)
         comparing = Comparing(contents, farm, site, progress.refuse, libraries)
+        told_no_more(site.home, farm.run_id)  # what a process that died said last
         progress.begin(contents, teller(site.home, farm.run_id))
         try:
             with preparing(farm, kept_from_text(contents.run.plan_json).steps_of, site):
