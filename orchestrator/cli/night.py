@@ -106,13 +106,13 @@ def _confirmed(nightly: Nightly, night: Night, where: Where) -> list[ExitCode]:
     if runs.own is None or not (unfinished or (slow and not runs.confirming)):
         return []
     words = f"{plural(len(slow), 'series', 'series')} slower than before"
-    if night.over(datetime.now(UTC)):
+    if unfinished is None and night.over(datetime.now(UTC)):
         say(f"{words}: not asked again, the deadline has passed")
         return []
-    say(f"{words}: asked again")
     try:
-        if unfinished is not None:
+        if unfinished is not None:  # also after the deadline: what phones have finished is taken over
             return [_go_on(unfinished, nightly, night, where)]
+        say(f"{words}: asked again")
         wish = wish_of(run_options(nightly, night.name, (f"{CONFIRMS_TAG}{runs.own.run.run_id}",)))
         return [_begin(nightly, night, replace(wish, only=slow), where)]
     except FarmError as error:
