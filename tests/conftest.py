@@ -25,6 +25,7 @@ ROOT = Path(__file__).parent.parent
 # The tests start hundreds of Pythons; none of them shall compile everything anew, nor each worker rewrite every assert.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # nor keep threads that spin for work which never comes
 mark_session()
 
 
