@@ -79,7 +79,10 @@ def resume(run_id: str, site: Site, slots: int = 0, deadline_s: float | None = N
     left = open_ids(ledger, run_id)
     for words in updated.values():
         site.say(f"left out  {words}")
-    phones = [(phone, can) for phone, can in able if phone.identity not in updated]
+    labels = {phone.identity: phone.label for phone, _ in able}
+    for name, why in adopted.gone.items():  # it has been waited for already
+        site.say(f"left out  {labels[name]}: {why}")
+    phones = [(phone, can) for phone, can in able if phone.identity not in {*updated, *adopted.gone}]
     missing = {record.phone for record in contents.phones} - {phone.identity for phone, _ in phones}
     orphans = [row for row in ledger.trials(run_id) if row.trial.phone in missing and row.trial_id in left]
     moved = [_without_its_phone(row, kept, set(kits) - missing, ledger) for row in orphans]
@@ -89,7 +92,7 @@ def resume(run_id: str, site: Site, slots: int = 0, deadline_s: float | None = N
     libraries, lost = still_there(kept.custom_ops)
     for words in lost:
         site.say(f"custom operators: {words}: variants that need them are not compared with their source")
-    return Resumed(run_id=run_id, adopted=adopted, open_trials=len(left), farm=farm, custom_ops=libraries)
+    return Resumed(run_id=run_id, adopted=adopted.attempts, open_trials=len(left), farm=farm, custom_ops=libraries)
 
 
 def updated_phones(phones: Sequence[Phone], begun: Mapping[str, str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -19,6 +20,14 @@ from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import BlockRecord
 
 
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """How many attempts were taken over; the phones that went meanwhile and did not come back, each with why."""
+
+    attempts: int
+    gone: Mapping[str, str]
+
+
 def order_of(record: BlockRecord) -> BlockOrder:
     """An earlier process's block as an order to adopt it. Tasks are numbered, so their names sort as they ran."""
     works = tuple(work_from_text(text, record.phone) for _, text in sorted(record.tasks.items()))
@@ -32,8 +41,8 @@ def adopt_orphans(
     evidence: EvidenceStore,
     scratch: Path,
     clock: Clock,
-) -> int:
-    """Follow every open block whose phone is there to its end, store what it measured; how many attempts that was.
+) -> Adopted:
+    """Follow every open block whose phone is there to its end, and store what it measured.
 
     A block whose phone is away stays open: the next `resume` asks again. Raises what broke a lane: that is a bug.
     """
@@ -50,9 +59,10 @@ class _Adoption:
         self._waiting = Counter(block.phone for block in blocks)
         self._lanes: dict[str, Lane] = {}
         self._adopted = 0
+        self._gone: dict[str, str] = {}
 
-    def run(self, kits: Mapping[str, LaneKit], evidence: EvidenceStore, scratch: Path) -> int:
-        """Follow them all; how many attempts were taken over."""
+    def run(self, kits: Mapping[str, LaneKit], evidence: EvidenceStore, scratch: Path) -> Adopted:
+        """Follow them all."""
         reports: SimpleQueue[Report] = SimpleQueue()
         for phone in self._waiting:
             lane = self._lanes[phone] = Lane(kits[phone], evidence, scratch, reports.put, self._clock)
@@ -65,7 +75,7 @@ class _Adoption:
         _end_all(self._lanes.values())
         while not reports.empty():
             self._take(reports.get())
-        return self._adopted
+        return Adopted(self._adopted, self._gone)
 
     def _take(self, report: Report) -> None:
         match report:
@@ -73,8 +83,9 @@ class _Adoption:
                 self._waiting[event.phone] -= 1
                 if event.failure is None:
                     self._store(report)
-            case PhoneGone(phone=phone):
+            case PhoneGone(phone=phone, why=why):
                 self._waiting[phone] = 0
+                self._gone[phone] = why
             case BlockTidied(block_id=block_id):
                 self._ledger.block_tidied(block_id, self._clock.now())
             case LaneBroken(error=error):

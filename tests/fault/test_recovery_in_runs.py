@@ -14,6 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from android_runner.virtual import lifecycle
+from android_runner.virtual.fault_kinds import FaultKind
+from android_runner.virtual.fault_schedule import Fault, FaultSchedule, write_schedule
+from android_runner.virtual.fault_steps import Step
 from android_runner.virtual.faults import NO_FAULTS, FaultPlan, write_faults
 from android_runner.virtual.perf_test.sleeping import sleeping_perf_test
 from orchestrator.store.incidents import IncidentRecord
@@ -140,3 +144,22 @@ def test_a_phone_whose_cable_is_out_is_left_to_a_person_and_needs_no_release(far
     farm.end(3)
     assert farm.incidents()[-1].rung in ("leave to a person", "quarantine")
     farm.faults()
+
+
+def test_resume_waits_once_for_a_phone_that_goes_while_it_takes_over(farm: Farm) -> None:
+    (farm.home / "lab.toml").write_text(QUICK)
+    farm.begin()
+    farm.orch.send(signal.SIGKILL)
+    farm.orch.wait()
+    gone = Fault(kind=FaultKind.HANG, step=Step.PULL, for_s=600.0)
+    write_schedule(farm.home / "virtual" / "phones" / PHONE, FaultSchedule(fault=(gone,)))
+    lifecycle.poke(farm.home, PHONE)
+    code, said = farm.orch("resume")
+    assert code == 3, said
+    assert f"left out  {PHONE}: no answer" in said
+    assert [(one.rung, one.result) for one in farm.incidents()] == [
+        ("wait", "in vain"), ("reconnect", "in vain"), ("quarantine", "ended"),
+    ]  # fmt: skip
+    counts = farm.counts()
+    assert counts.open == 0
+    assert counts.skipped > 0
