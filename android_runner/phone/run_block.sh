@@ -55,9 +55,10 @@ esac
 clock() { read -r up idle </proc/uptime; }
 
 stat_of() { # PID: sets name, state, parent, group, nice, start, spent (ticks); fails when there is no such process
-  line='' state='' parent='' group='' nice='' start=- spent=''
+  value='' state='' parent='' group='' nice='' start=- spent=''
   [ -r "$procs/$1/stat" ] || return 1
-  while read -r piece; do line="$line$piece "; done 2>/dev/null <"$procs/$1/stat"
+  slurp "$procs/$1/stat" 2>/dev/null
+  line=$value
   name=${line#*\(}
   name=${name%)*} line=${line##*) }
   set -- $line
@@ -504,8 +505,8 @@ a() { # MASK: for the next trial; who sets it is asked for once
 }
 
 placed() { # PID: prints how it is placed, once it is the program and no longer who sets its cores
-  tries=0
-  while stat_of "$1" && [ -n "$cores" ] && [ $tries -lt 200 ]; do
+  tries=0 # without cores it has been looked at already
+  while [ -n "$cores" ] && stat_of "$1" && [ $tries -lt 200 ]; do
     case " $own_name setsid taskset toybox busybox " in *" $name "*) tries=$((tries + 1)) ;; *) break ;; esac
   done
   echo "nice:$nice"

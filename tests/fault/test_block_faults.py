@@ -104,6 +104,8 @@ def test_the_watchdog_of_a_killed_script_ends_the_trial_and_itself(phones: list[
     scripts = [phone.start(block) for phone in phones]
     for phone, script in zip(phones, scripts, strict=True):
         trial_pid(phone, "a")
+        known = phone.local(block.directory / "current")  # from then on the watchdog knows it
+        until(lambda known=known: " a " in known.read_text(), what="the watchdog is told")
         script.send_signal(signal.SIGKILL)
         script.wait(timeout=10)
     for phone in phones:
