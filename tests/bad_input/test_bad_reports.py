@@ -15,7 +15,7 @@ from orchestrator.store.evidence import EvidenceStore
 from tests.bad_input.conftest import Refused
 from tests.orch_cli import Orch
 
-READERS = (("report",), ("show", "@last/B3/1"), ("export", "@last", "out"), ("trace",))
+READERS = (("report",), ("show", "@last/B3/1"), ("export", "@last", "out"), ("trace",), ("recommend",))
 TRACED, MEASURED = "t1", "a2"
 
 
@@ -74,7 +74,13 @@ def test_a_newer_ledger(there: Orch, refused: Refused) -> None:
 
 
 def test_a_run_phone_or_row_that_is_none(there: Orch, refused: Refused) -> None:
-    for command in (("report", "9999"), ("show", "9999"), ("export", "9999", "out"), ("trace", "9999")):
+    for command in (
+        ("report", "9999"),
+        ("show", "9999"),
+        ("export", "9999", "out"),
+        ("trace", "9999"),
+        ("recommend", "9999"),
+    ):
         refused(there(*command), "run '9999'", "no such run", "nearest: 0412-quick-7k2f")
     refused(there("show", "@last/C9"), "no such phone in this run", "there are: B3, B4")
     refused(there("show", "@last/B3/99"), "no such row", "lists the rows")
@@ -176,3 +182,8 @@ def test_output_that_cannot_be_written(there: Orch, refused: Refused, tmp_path: 
     ended = there("report")
     assert (ended.code, "0412-quick-7k2f: the report can't be written: File exists" in ended.err) == (2, True), ended
     assert "no answer" in ended.out, "what is asked for here is printed"
+
+
+@pytest.mark.parametrize("share", ["0", "100%", "-1%", "five", ""])
+def test_a_share_that_is_none(there: Orch, refused: Refused, share: str) -> None:
+    refused(there("recommend", "--within", share), "--within", "no share between 0 and 100 %")
