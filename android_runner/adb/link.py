@@ -45,6 +45,10 @@ _KEPT_SESSIONS = 2
 _Answer = TypeVar("_Answer")
 
 
+OUR_FILES = "umask 022; "
+"""adbd's own is 0: what a shell makes, every app could write."""
+
+
 class AdbDevice:
     """`android_runner.device.Device` over `server`; safe to use from several threads.
 
@@ -83,11 +87,14 @@ class AdbDevice:
         stdin: bytes = b"",
         max_output_bytes: int = MAX_OUTPUT_BYTES,
     ) -> ShellResult:
-        """Run `command` to its end; see the port. Without shell_v2 its stderr comes merged into stdout.
+        """Run `command` to its end, with `OUR_FILES` before it; see the port.
+
+        Without shell_v2 its stderr comes merged into stdout.
 
         Raises ValueError for a command above `MAX_SERVICE_BYTES`; `DeadlinePassed` closes the stream, on which adbd
         sends SIGHUP to the shell.
         """
+        command = OUR_FILES + command
         if len(command.encode("utf-8", errors="surrogateescape")) > MAX_SERVICE_BYTES or "\0" in command:
             raise ValueError(f"a command of {len(command)} characters does not fit one shell call")
         clock = deadline.clock
