@@ -163,9 +163,9 @@ def _attempt(trial: Trial, at: int) -> AttemptRecord:
     )  # fmt: skip
 
 
-def fill(home: Path, attempts: int = ATTEMPTS) -> int:
+def fill(home: Path, attempts: int = ATTEMPTS, rounds: int = ROUNDS) -> int:
     """Make a ledger of at least so many attempts; how many nights that are."""
-    contents, records = first_night()
+    contents, records = first_night(rounds)
     ledger = Ledger.open(home)
     ledger.add_run(contents)
     ledger.record_attempts(records)

@@ -48,7 +48,6 @@ class _Run:
     night: str
     created_at: str
     confirms: str
-    row: Any
 
 
 def case_history(
@@ -131,7 +130,7 @@ def _named(key: SeriesKey) -> tuple[sa.ColumnElement[bool], ...]:
 
 def _runs(connection: sa.Connection, nightly: str | None, among: sa.Select[Any] | None) -> Iterator[_Run]:
     """Runs that may be nights, newest first."""
-    query = sa.select(RUN).order_by(RUN.c.created_at.desc(), RUN.c.run_id.desc())
+    query = sa.select(RUN.c.run_id, RUN.c.created_at, RUN.c.tags).order_by(RUN.c.created_at.desc(), RUN.c.run_id.desc())
     if among is not None:
         query = query.where(RUN.c.run_id.in_(among))
     wanted = None if nightly is None else f"{NIGHTLY_TAG}{nightly}"
@@ -141,7 +140,7 @@ def _runs(connection: sa.Connection, nightly: str | None, among: sa.Select[Any] 
         tags = from_text(tuple[str, ...], row.tags)
         if wanted is None or wanted in tags:
             night = _tagged(tags, NIGHT_TAG) or _day(row.created_at)
-            yield _Run(row.run_id, night, row.created_at, _tagged(tags, CONFIRMS_TAG), row)
+            yield _Run(row.run_id, night, row.created_at, _tagged(tags, CONFIRMS_TAG))
 
 
 def _day(created_at: str) -> str:
@@ -172,6 +171,7 @@ def _read(
 ) -> dict[SeriesKey, tuple[CaseNight, ...]]:
     """All series, or one, of these runs."""
     ids = [run.run_id for run in runs]
+    rows = {row.run_id: row for row in of_runs(connection, RUN, ids, ())}
     cases = {(row.run_id, row.case_id): row for row in of_runs(connection, RUN_CASE, ids, _named(key) if key else ())}
     records = {at: from_text(Case, row.record) for at, row in cases.items()}
     records = {at: one for at, one in records.items() if not one.twin_of and one.side is None}
@@ -188,7 +188,7 @@ def _read(
         for at in by_run.get(run.run_id, ()):
             case = records[at[:2]]
             of = SeriesKey(at[2], case.model_name, case.recipe_name, case.row)
-            found.setdefault(of, []).append(_night(of, run, trials[at], beside.of(run.row, case, trials[at])))
+            found.setdefault(of, []).append(_night(of, run, trials[at], beside.of(rows[run.run_id], case, trials[at])))
     return {of: tuple(nights) for of, nights in found.items()}
 
 
