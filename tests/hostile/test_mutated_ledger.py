@@ -16,11 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.errors import FarmError, StoreError
+from orchestrator.home import LEDGER_FILE
 from orchestrator.outcome import Measured, Skipped, SkipReason
 from orchestrator.store.columns import COLUMNS
 from orchestrator.store.evidence import EvidenceStore
 from orchestrator.store.frames import RunFrames
-from orchestrator.store.ledger import FILE_NAME, Ledger
+from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import BlockRecord
 from orchestrator.store.registered import Hold, Quarantine
 from tests.guarded import guarded
@@ -72,7 +73,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
     )
     ledger.close()
-    with closing(sqlite3.connect(home / FILE_NAME)) as database:
+    with closing(sqlite3.connect(home / LEDGER_FILE)) as database:
         database.execute("PRAGMA journal_mode = DELETE")
     return home
 
@@ -120,7 +121,7 @@ def home(tmp_path: Path) -> Path:
 def fresh(kept: Path, home: Path) -> Path:
     shutil.rmtree(home)
     shutil.copytree(kept, home)
-    return home / FILE_NAME
+    return home / LEDGER_FILE
 
 
 def read_guarded(home: Path, names: Iterable[str]) -> None:
