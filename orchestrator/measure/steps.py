@@ -10,7 +10,7 @@ that with the least
 e(i) being the distance of a value from its piece's median: Schwarz's criterion for change points (Y.-C. Yao,
 "Estimating the number of change-points via Schwarz' criterion", Statistics & Probability Letters 6, 1988, 181-189) as
 airspeed velocity (asv) puts it: Laplacian noise of the first order of autocorrelation ρ, four degrees of freedom a
-piece. Unlike there each fit is exact, and a piece has at least two values.
+piece. Unlike there each fit is exact, a piece has at least two values, and ρ is at most 0.5.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ FLOOR = 0.0005
 """Mean distance below which a fit is as good as any other, in the values' unit: for logarithms 0.05 %."""
 MOST_PIECES = 12
 PENALTY = 4.0
-_RHO = 0.95
+_RHO = 0.5
+"""Nights that hang together more closely lie on levels: else a step passes for autocorrelation, and is not told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

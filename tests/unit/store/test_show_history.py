@@ -58,7 +58,8 @@ def test_a_line_of_nights_with_marks(orch: Orch) -> None:
     assert lines[bars + 1] == " " * (2 + BINARY_SINCE) + "b^"
     assert lines[bars + 2] == "  2026-04-12 … 2026-04-26, 15 nights"
     assert any(one.startswith(" ^ 2026-04-24 step: ") and "slower (run n12)" in one for one in lines)
-    assert " b 2026-04-23 another perf_test: ORT 1.21.0 bbbbbbbbbb → ORT 1.21.0 bebebebebe" in lines
+    (said,) = [one for one in lines if one.startswith(" b 2026-04-23 another perf_test: ")]
+    assert "bbbbbbbbbb" in said
     assert any(one.startswith(" 2026-04-24 4.42 ms suspected") for one in lines), ended.out
 
 
