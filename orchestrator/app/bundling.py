@@ -241,7 +241,7 @@ def _wanted(reader: BundleReader, rows: Rows, path: Path) -> list[str]:
 
 def _take_files(reader: BundleReader, digests: Sequence[str], folder: Path, store: EvidenceStore) -> int:
     """Keep the raw files that are not here, all of them held against their digests before the first one is kept."""
-    new = [one for one in digests if not store.size_bytes(one)]
+    new = [one for one in digests if not store.has(one)]
     for digest in digests:
         with (folder / digest).open("wb") as stream:
             stream.writelines(reader.evidence(digest))

@@ -151,6 +151,10 @@ class EvidenceStore:
                 except OSError:
                     continue
 
+    def has(self, sha256: str) -> bool:
+        """Whether the content is there, also one of no bytes."""
+        return self._place(sha256) is not None
+
     def size_bytes(self, sha256: str) -> int:
         """What the content takes on the disk; 0 where it is not there."""
         try:

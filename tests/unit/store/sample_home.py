@@ -107,7 +107,9 @@ def make_home(home: Path) -> Path:
             calibration,
             sample.attempt(trials[0], "a0", sample.FAILED, before=None, after=None),
             sample.attempt(trials[0], "a1", evidence={"result.csv": evidence.keep_bytes(RESULT)}),
-            sample.attempt(trials[1], "a2", evidence={"stdout": evidence.keep_bytes(VERBOSE)}),
+            sample.attempt(
+                trials[1], "a2", evidence={"stdout": evidence.keep_bytes(VERBOSE), "stderr": evidence.keep_bytes(b"")}
+            ),
             sample.attempt(trials[0], "a3", evidence={"result.csv": evidence.keep_bytes(RESULT)}),
             sample.attempt(
                 traced, "t0", Measured(figures=None), evidence={"trace_2026.json": evidence.keep_bytes(trace())}
