@@ -58,6 +58,8 @@ def collect(line: Line, block: Block, journal: Journal, directory: Path) -> tupl
     up, OSError for local disks.
     """
     found = Collection()
+    for record in journal.records.values():
+        _find(line, block, record, directory, found)
     own = directory / OF_THE_BLOCK
     names = _FILES_OF_THE_BLOCK
     paths = [block.directory / name for name in names]
@@ -65,8 +67,6 @@ def collect(line: Line, block: Block, journal: Journal, directory: Path) -> tupl
     for name, path, stat in zip(names, paths, stats, strict=True):
         size_bytes = min(stat.size_bytes, MAX_VITALS_BYTES) if stat else 0
         found.items.append((PullItem(path, own / name, MAX_VITALS_BYTES), size_bytes))
-    for record in journal.records.values():
-        _find(line, block, record, directory, found)
     for item, _ in found.items:
         item.target.parent.mkdir(parents=True, exist_ok=True)
     for batch in _batches(found.items):
