@@ -5,6 +5,8 @@ longest_stretch_minutes = 20      # then the next run that waits for a phone has
 ledger = "postgresql://orch@db.lab/orch"  # instead of the home's own file
 [recovery]
 usb_reset = true                  # off unless the file says otherwise
+[hosts.b]
+adb = "127.0.0.1:5038"            # the adb server of another computer, where a tunnel to it ends on this one
 [phones."R58N30ABCDE"]
 label = "B3"
 recovery.reboot = true            # goes over [recovery]
@@ -37,6 +39,7 @@ _LEDGER = re.compile(
     r"postgresql://([A-Za-z0-9_.-]+@)?([A-Za-z0-9_.-]+|\[[0-9a-fA-F:]+\])?(:[0-9]{1,5})?/[A-Za-z0-9_.-]+"
 )
 _LEDGER_FORM = "postgresql://USER@HOST:PORT/DATABASE; a password comes from ~/.pgpass or PGPASSWORD, never from here"
+_ADB = re.compile(r"(127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}|localhost):([1-9][0-9]{0,4})")
 MAX_BYTES = 1 << 20
 """A lab's file larger than this is none."""
 
@@ -124,6 +127,23 @@ class LabTable:
 
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)
+class HostTable:
+    """A `[hosts.NAME]` table; `adb` is where the tunnel to that host's adb server ends here: `127.0.0.1:5038`."""
+
+    adb: str
+
+    @property
+    def address(self) -> str:
+        """The loopback address."""
+        return self.adb.rpartition(":")[0]
+
+    @property
+    def port(self) -> int:
+        """The port there."""
+        return int(self.adb.rpartition(":")[2])
+
+
+@dataclass(frozen=True, kw_only=True, config=_STRICT)
 class PhoneTable:
     """A `[phones."SERIALNO"]` table; `label` is what people call the phone, its other tables go over the lab's."""
 
@@ -135,12 +155,13 @@ class PhoneTable:
 
 @dataclass(frozen=True, kw_only=True, config=_STRICT)
 class Lab:
-    """The whole file. Phones by `ro.serialno`."""
+    """The whole file. Phones by `ro.serialno`, other hosts by what people call them."""
 
     lab: LabTable = Field(default_factory=LabTable)
     recovery: RecoveryTable = Field(default_factory=RecoveryTable)
     prepare: PrepareTable = Field(default_factory=PrepareTable)
     battery: BatteryTable = Field(default_factory=BatteryTable)
+    hosts: dict[Annotated[str, Field(pattern=LABEL_SHAPE)], HostTable] = Field(default_factory=dict)
     phones: dict[Annotated[str, Field(min_length=1, max_length=200)], PhoneTable] = Field(default_factory=dict)
 
     def recovery_of(self, phone: str) -> Recovery:
@@ -185,7 +206,7 @@ def parse_lab(text: str, where: str) -> Lab:
         lab = TypeAdapter(Lab).validate_json(as_json)
     except ValidationError as error:
         raise UsageError(*_problems(error, where)) from None
-    problems = [*_doubled_labels(lab, where), *_battery_levels(lab, where), *_ledger(lab, where)]
+    problems = [*_doubled_labels(lab, where), *_battery_levels(lab, where), *_ledger(lab, where), *_hosts(lab, where)]
     if problems:
         raise UsageError(*problems)
     return lab
@@ -216,6 +237,25 @@ def _keys_at(path: list[str]) -> list[str]:
 def _ledger(lab: Lab, where: str) -> Iterator[Problem]:
     if lab.lab.ledger is not None and not _LEDGER.fullmatch(lab.lab.ledger):
         yield Problem(f"{where}: lab.ledger", "is no URL of a PostgreSQL database without a password", _LEDGER_FORM)
+
+
+def tunnel_words(port: int, host: str) -> str:
+    """How a tunnel from this port to a host's adb server is made."""
+    return f"ssh -N -L 127.0.0.1:{port}:127.0.0.1:5037 {host}"
+
+
+def _hosts(lab: Lab, where: str) -> Iterator[Problem]:
+    """Addresses beyond the loopback: whoever reaches an adb server there owns its phones, and ssh asks who it is."""
+    owner: dict[str, str] = {}
+    for number, (name, table) in enumerate(lab.hosts.items()):
+        place = f"{where}: hosts.{name}.adb"
+        if _ADB.fullmatch(table.adb) is None or table.port > 65535:
+            mend = f'{tunnel_words(5038 + number, name)}, then adb = "127.0.0.1:{5038 + number}"'
+            what = f"{table.adb[:60]!r} is not 127.0.0.1:PORT, and an adb server asks nobody who they are"
+            yield Problem(place, what, mend)
+        elif table.adb in owner:
+            yield Problem(place, f"{table.adb} is {owner[table.adb]}'s", "one tunnel a host, each with its own port")
+        owner.setdefault(table.adb, name)
 
 
 def _doubled_labels(lab: Lab, where: str) -> Iterator[Problem]:

@@ -67,10 +67,14 @@ class _QuietClient(AdbClient):
 
 @dataclass(frozen=True, slots=True)
 class AdbServer:
-    """Where an adb server listens: always loopback, since it asks nobody who they are."""
+    """Where an adb server listens: always loopback, since it asks nobody who they are.
+
+    `of` names the host whose server it is when that is another one, reached through a tunnel that ends here.
+    """
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
+    of: str = ""
 
     def __post_init__(self) -> None:
         """Raise `LinkRefused` for what is not loopback."""
@@ -84,10 +88,17 @@ class AdbServer:
         if not 0 < self.port < 65536:
             raise LinkRefused(f"adb server: {self.port} is no TCP port")
 
+    @property
+    def words(self) -> str:
+        """Which one, for people: `adb server on port 5037`, `host b: adb server on port 5038`."""
+        return f"{f'host {self.of}: ' if self.of else ''}adb server on port {self.port}"
+
     def request(self, service: str, deadline: Deadline, *, serial: str = "adb server") -> Stream:
         """Send one `host:` request and wait for OKAY; the stream stands behind it. The caller closes it."""
         deadline.check(f"{serial}: connect")
-        with translated(serial, f"connect to the adb server on port {self.port}"):
+        with translated(
+            serial, f"connect to the adb server on port {self.port}{f' (host {self.of})' if self.of else ''}"
+        ):
             connection = _QuietClient(host=self.host, port=self.port).make_connection(deadline.remaining_s())
             stream = Stream(connection.conn, serial)
         try:
@@ -155,12 +166,12 @@ def running(server: AdbServer, deadline: Deadline) -> bool:
         return False
     if version.lower() != b"%04x" % SERVER_VERSION:
         raise LinkRefused(
-            f"adb server on port {server.port} speaks version {words(version)}, needed is {SERVER_VERSION:04x}: "
+            f"{server.words} speaks version {words(version)}, needed is {SERVER_VERSION:04x}: "
             "end it, or name another port"
         )
     if beyond := exposed(server.port):
         raise LinkRefused(
-            f"adb server on port {server.port} listens on {', '.join(beyond)}: whoever reaches it owns every phone "
+            f"{server.words} listens on {', '.join(beyond)}: whoever reaches it owns every phone "
             "here; end it and start it without -a, or name another port"
         )
     return True
@@ -236,8 +247,8 @@ def ensure_server(server: AdbServer, deadline: Deadline, *, extra_env: Mapping[s
                 check=False,
             )
         except (OSError, subprocess.SubprocessError) as error:
-            raise LinkLost(f"adb server on port {server.port} does not start: {words(str(error))}") from error
+            raise LinkLost(f"{server.words} does not start: {words(str(error))}") from error
         if not running(server, deadline):
             said.seek(0)
-            raise LinkLost(f"adb server on port {server.port} does not start: {words(said.read(4096))}")
+            raise LinkLost(f"{server.words} does not start: {words(said.read(4096))}")
     return True

@@ -100,7 +100,9 @@ class Keeper:
                 self._process = known or serving_on(self._server.port, self._root)
 
     def own(self) -> bool:
-        """Whether we started the server that answers now, with the environment that it needs."""
+        """Whether we started the server that answers now, with the environment that it needs; never another host's."""
+        if self._server.of:
+            return False
         serving = serving_on(self._server.port, self._root)
         env = serving.environ if serving is not None else None
         return env is not None and all(env.get(name) == value for name, value in {**PINNED, OURS: "1"}.items())

@@ -9,7 +9,8 @@ from android_runner.profile import ProfileError
 from android_runner.virtual.heat.scenario import ScenarioError
 from android_runner.virtual.host_tools import android_tools
 from android_runner.virtual.spec import Wanted
-from orchestrator.app.phones import chosen_phones, virtual_phones
+from orchestrator.app.choosing import chosen_phones
+from orchestrator.app.phones import virtual_phones
 from orchestrator.errors import Problem, UsageError
 from orchestrator.home import Home
 from orchestrator.plan.pools import pools_of, spares

@@ -28,9 +28,12 @@ from android_runner.host.phone_checks import PhoneAsked, ask_settings, phone_fin
 from android_runner.host.usb_checks import UsbFacts, usb_findings
 from android_runner.host.usb_path import path_of
 from android_runner.host.usb_tree import THIS, read_usb_tree
+from orchestrator.app.hosts import HostSeen, look_at, servers_of
 from orchestrator.app.phones import PROBE_DEADLINE_S, Phone, look
 from orchestrator.errors import UsageError
 from orchestrator.home import Home, home_at
+from orchestrator.lab import tunnel_words
+from orchestrator.report.numbers import plural
 from orchestrator.store.lab_file import read_lab
 
 
@@ -92,12 +95,24 @@ def _of_lab(home: Home) -> list[HostFinding]:
             )
             for one in error.problems
         ]
+    found = [_of_host(look_at(server)) for server in servers_of(lab)]
     switched = any(lab.recovery_of(phone).hub_power for phone in ["", *lab.phones])
     if switched and shutil.which("uhubctl") is None:
         seen = "hub_power is on, and there is no uhubctl on the path: power at a hub's port can't be switched"
         mend = "install uhubctl, with its udev rules for this user"
-        return [HostFinding(check=check, level=Level.WARN, about=str(home.lab_file), seen=seen, mend=mend)]
-    return []
+        found.append(HostFinding(check=check, level=Level.WARN, about=str(home.lab_file), seen=seen, mend=mend))
+    return found
+
+
+def _of_host(host: HostSeen) -> HostFinding:
+    """Another host of the lab: whether its adb server answers through its tunnel."""
+    name, server = host.server.of, host.server
+    if host.problem:
+        mend = tunnel_words(server.port, name)
+        return HostFinding(check="lab-host", level=Level.WARN, about=name, seen=host.problem, mend=mend)
+    usable = sum(phone.usable for phone in host.phones)
+    seen = f"{plural(len(host.phones), 'phone')} behind port {server.port}, {usable} answer"
+    return HostFinding(check="lab-host", level=Level.OK, about=name, seen=seen)
 
 
 def _phones(adb: AdbFacts) -> list[Phone]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from android_runner.adb.discovery import SeenPhone, attached
 from android_runner.adb.server import AdbServer, adb_binary, real_server
@@ -12,6 +14,7 @@ from android_runner.deadline import Deadline
 from android_runner.errors import RunnerError
 from orchestrator.app.asking import able_phones
 from orchestrator.app.beginning import Ready, contents_for, materials_for, prepared
+from orchestrator.app.hosts import answering, servers_of
 from orchestrator.app.phones import PROBE_DEADLINE_S, Phone, as_known, ask
 from orchestrator.app.preparing import prepare_one
 from orchestrator.app.registry import read_registry
@@ -22,6 +25,7 @@ from orchestrator.farm.joining import Joined
 from orchestrator.farm.lock import PhoneLock
 from orchestrator.farm.loop import Farm
 from orchestrator.plan.select import matches_any, parse_devices
+from orchestrator.store.lab_file import read_lab
 from orchestrator.store.records import TrialRow, TrialState
 
 LOOK_EVERY_S = 1.0
@@ -39,8 +43,9 @@ class HotPlug:
         expressions, wishes = parse_devices(ready.wish.device)
         self._expressions = [one for one in expressions if not one.one]
         self._kinds = {(wish.profile, bool(wish.scenario)) for wish in wishes if not wish.one}
+        self._hosts = servers_of(read_lab(site.home))
         self._own = {phone.identity for phone, _ in ready.phones}
-        self._asked = {(phone.server.port, phone.seen.serial) for phone, _ in ready.phones}
+        self._asked = {(phone.server, phone.seen.serial) for phone, _ in ready.phones}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._live, name="hot-plug", daemon=True)
 
@@ -62,9 +67,9 @@ class HotPlug:
 
     def _new(self) -> Iterator[Phone]:
         """Usable phones that came since the last look and match."""
-        there: set[tuple[int, object]] = set()
+        there: set[tuple[AdbServer, object]] = set()
         for server, seen in self._listed():
-            key = (server.port, seen.serial)
+            key = (server, seen.serial)
             there.add(key)
             if key in self._asked or not seen.usable:
                 continue
@@ -76,18 +81,24 @@ class HotPlug:
 
     def _listed(self) -> list[tuple[AdbServer, SeenPhone]]:
         """What the servers list that this run's phones may hang on; a server that is away lists nothing."""
-        servers: list[AdbServer] = []
-        try:
-            if self._expressions:
-                servers.append(real_server(self._site.adb_port))
-            if self._kinds:
-                from android_runner.virtual.lifecycle import ensure_server  # noqa: PLC0415 - only for virtual phones
+        found: list[tuple[AdbServer, SeenPhone]] = []
+        for server_of in self._servers():
+            with suppress(RunnerError):
+                server = server_of()
+                found += [
+                    (server, seen) for seen in attached(server, Deadline.after(PROBE_DEADLINE_S, self._site.clock))
+                ]
+        return found
 
-                servers.append(AdbServer(port=ensure_server(self._site.home.root, adb_binary()).port))
-            deadline = Deadline.after(PROBE_DEADLINE_S, self._site.clock)
-            return [(server, seen) for server in servers for seen in attached(server, deadline)]
-        except RunnerError:
-            return []
+    def _servers(self) -> Iterator[Callable[[], AdbServer]]:
+        if self._expressions:
+            yield partial(real_server, self._site.adb_port)
+            for server in self._hosts:
+                yield partial(answering, server)
+        if self._kinds:
+            from android_runner.virtual.lifecycle import ensure_server  # noqa: PLC0415 - only for virtual phones
+
+            yield lambda: AdbServer(port=ensure_server(self._site.home.root, adb_binary()).port)
 
     def _wanted(self, phone: Phone) -> bool:
         facts = phone.facts

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from android_runner.deadline import Clock
-from android_runner.host.usb_path import path_of
+from android_runner.host.usb_path import hub_above, path_of
 from android_runner.host.usb_tree import THIS, UsbTree, read_usb_tree
 from orchestrator.app.phones import Phone
 from orchestrator.farm.hub_watch import HubWatch
@@ -26,8 +26,10 @@ class Hubs:
     turns: PushTurns = field(default_factory=lambda: PushTurns(LabTable().push_per_hub, LabTable().push_per_host))
 
     def hub_of(self, phone: Phone) -> str:
-        """The hub that a phone hangs on; empty where it hangs on none of this host."""
-        return self.tree.hub_of(path_of(phone.seen.where))
+        """The hub that a phone hangs on, another host's with that one's name; empty where it hangs on none."""
+        path = path_of(phone.seen.where)
+        host = phone.server.of
+        return f"{host} {hub_above(path)}" if host and path else "" if host else self.tree.hub_of(path)
 
     def watches(self, phones: Sequence[Phone], tell: Callable[[HubIncident], object], clock: Clock) -> list[HubWatch]:
         """Watches for siblings that go together, one for each adb server behind which there are some."""
@@ -35,7 +37,7 @@ class Hubs:
         for server in {phone.server for phone in phones}:
             here = [phone for phone in phones if phone.server == server]
             paths = {_identity(phone): path_of(phone.seen.where) for phone in here}
-            siblings = Siblings(paths, self.tree.peers)
+            siblings = Siblings(paths, {} if server.of else self.tree.peers, server.of)
             if siblings.worth_watching():
                 serials = {str(phone.seen.serial): _identity(phone) for phone in here}
                 watches.append(HubWatch(server, serials, siblings, tell, clock))

@@ -19,6 +19,7 @@ from android_runner.recovery.climb import Patience
 from android_runner.recovery.hands import PhoneHands
 from android_runner.recovery.keeper import Keeper, ServerEvent
 from android_runner.recovery.rungs import Allowed
+from orchestrator.app.hosts import answering
 from orchestrator.app.phones import OPEN_DEADLINE_S, Phone
 from orchestrator.farm.returning import Ladder
 from orchestrator.home import Home
@@ -30,11 +31,11 @@ NETWORK_SETTLE_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """A keeper for each adb server of a run, by the port that it had when the run began."""
+    """A keeper for each adb server of a run, as that was when the run began."""
 
     home: Home
     lab: Lab = field(default_factory=Lab)
-    keepers: dict[int, Keeper] = field(default_factory=dict)
+    keepers: dict[AdbServer, Keeper] = field(default_factory=dict)
 
     def source_of(self, phone: Phone) -> Callable[[], Device]:
         """Opens the phone anew, through a server that was started again where it had died."""
@@ -51,13 +52,14 @@ class Keeping:
         assert phone.facts is not None
         keeper, recovery = self.keeper_of(phone), self.lab.recovery_of(phone.facts.identity)
         serial = str(phone.seen.serial)
+        here = not phone.server.of  # another host's cables and hubs are out of reach
         network = ADDRESS_SHAPE.fullmatch(serial) is not None
         return Ladder(
             hands=PhoneHands(keeper, serial, Expected(phone.facts.identity, phone.facts.fingerprint)),
             allowed=Allowed(
-                usb_reset=recovery.usb_reset,
+                usb_reset=recovery.usb_reset and here,
                 reboot=recovery.reboot,
-                hub_power=recovery.hub_power,
+                hub_power=recovery.hub_power and here,
                 boot_timeout_s=recovery.boot_timeout_minutes * 60,
             ),
             patience=Patience.of(recovery.wait_seconds, settle_s=NETWORK_SETTLE_S if network else None),
@@ -67,18 +69,18 @@ class Keeping:
 
     def keeper_of(self, phone: Phone) -> Keeper:
         """The keeper of the server that the phone was seen behind."""
-        port = phone.server.port
-        if port not in self.keepers:
+        server = phone.server
+        if server not in self.keepers:
             virtual = phone.facts is not None and phone.facts.virtual
-            revive = partial(_virtual_server, self.home) if virtual else partial(real_server, port)
-            self.keepers[port] = Keeper(phone.server, revive)
-        return self.keepers[port]
+            revive = partial(_virtual_server, self.home) if virtual else partial(real_server, server.port)
+            self.keepers[server] = Keeper(server, partial(answering, server) if server.of else revive)
+        return self.keepers[server]
 
     def watch(self, phones: Sequence[Phone], told: Callable[[ServerEvent], object]) -> None:
         """Let the keepers remember who serves now; `told` hears what happens to the servers."""
-        for port in dict.fromkeys(phone.server.port for phone in phones):
-            here = [phone for phone in phones if phone.server.port == port]
-            virtual = all(phone.facts is not None and phone.facts.virtual for phone in here)
+        for server in dict.fromkeys(phone.server for phone in phones):
+            here = [phone for phone in phones if phone.server == server]
+            virtual = not server.of and all(phone.facts is not None and phone.facts.virtual for phone in here)
             known = process_of(_virtual_pid(self.home), Path("/")) if virtual else None
             self.keeper_of(here[0]).watch([str(phone.seen.serial) for phone in here], told, known)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -14,7 +14,8 @@ from android_runner.device import Device, quoted
 from android_runner.errors import PhoneRefused, RunnerError
 from android_runner.facts import cleaned
 from android_runner.run import sweep
-from orchestrator.app.phones import Phone, as_known, real_phones, virtual_phones
+from orchestrator.app.hosts import attached_phones
+from orchestrator.app.phones import Phone, as_known
 from orchestrator.app.registry import Registry, note_seen, read_registry
 from orchestrator.errors import ExitCode, NoUsableDevice, Problem, UsageError
 from orchestrator.farm.lock import PhoneLock, user_name
@@ -29,12 +30,14 @@ CLEAN_S = 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabDesk:
-    """A home's phones, and who speaks. `adb_port` None: the adb server for real phones is left alone."""
+    """A home's phones, and who speaks. `adb_port` None: the adb servers for real phones are left alone. `say` is told
+    of hosts that do not answer."""
 
     home: Home
     ledger: Ledger
     adb_port: int | None
     now: datetime
+    say: Callable[[str], object]
 
     def named(self, names: Sequence[str]) -> list[RegisteredPhone]:
         """The phones of these labels, identities or serials: known ones, else attached ones. Raises UsageError."""
@@ -137,13 +140,12 @@ class LabDesk:
         return [run for run in runs if any(block.phone == phone for block in self.ledger.open_blocks(run))]
 
     def _attached(self) -> list[Phone]:
-        real = real_phones(self.adb_port) if self.adb_port is not None else []
-        return as_known([*real, *virtual_phones(self.home)], read_registry(self.home))
+        return as_known(attached_phones(self.home, self.adb_port, self.say), read_registry(self.home))
 
 
-def desk_of(home: Home, ledger: Ledger, adb_port: int | None) -> LabDesk:
+def desk_of(home: Home, ledger: Ledger, adb_port: int | None, say: Callable[[str], object]) -> LabDesk:
     """The desk at this moment."""
-    return LabDesk(home=home, ledger=ledger, adb_port=adb_port, now=datetime.now(UTC).astimezone())
+    return LabDesk(home=home, ledger=ledger, adb_port=adb_port, now=datetime.now(UTC).astimezone(), say=say)
 
 
 def _clean_phone(device: Device) -> str:

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 from android_runner.host.usb_path import place_words
 from orchestrator.app.batteries import cares_of, cooling_of
-from orchestrator.app.phones import Phone, as_known, names_of, real_phones, virtual_phones
+from orchestrator.app.hosts import attached_phones
+from orchestrator.app.phones import Phone, as_known, names_of
 from orchestrator.app.registry import Registry, bar_of, missing_words, note_seen, read_registry, serial_of
 from orchestrator.farm.lock import PhoneLock
 from orchestrator.home import Home
@@ -19,19 +20,21 @@ from orchestrator.store.registered import RegisteredPhone
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceList:
-    """The phones that are there; of the `expected` ones those that are missing, each in words and as a row."""
+    """The phones that are there; of the `expected` ones those that are missing, each in words and as a row; hosts that
+    do not answer, in words."""
 
     rows: Sequence[DeviceRow]
     missing: Sequence[str] = ()
     missing_rows: Sequence[DeviceRow] = ()
     expected: int = 0
+    silent: Sequence[str] = ()
 
 
 def device_list(home: Home, adb_port: int | None) -> DeviceList:
     """Real phones first (None: leave their adb server alone), then the virtual ones that live."""
-    real = [] if adb_port is None else real_phones(adb_port)
+    silent: list[str] = []
     registry = read_registry(home)
-    phones = as_known([*real, *virtual_phones(home)], registry)
+    phones = as_known(attached_phones(home, adb_port, silent.append), registry)
     if registry.phones:
         ledger = Ledger.open(home.root)
         try:
@@ -49,6 +52,7 @@ def device_list(home: Home, adb_port: int | None) -> DeviceList:
         missing=[missing_words(one, datetime.now(UTC)) for one in gone],
         missing_rows=[_missing_row(one) for one in gone],
         expected=len(awaited),
+        silent=silent,
     )
 
 
@@ -82,6 +86,7 @@ def _missing_row(phone: RegisteredPhone) -> DeviceRow:
         mend="orch virtual up" if virtual else "look after its cable and its hub",
         virtual=virtual,
         phone=phone.phone,
+        host=seen.host if seen is not None else "",
     )
 
 
@@ -107,6 +112,7 @@ def _row(phone: Phone, care: tuple[str, ...], ready: str) -> DeviceRow:
         confinement=facts.confinement if facts is not None else "",
         shell=facts.shell if facts is not None else "",
         phone=phone.identity,
+        host=phone.server.of,
         care=care,
         waiting=waiting.text() if waiting is not None else "",
     )

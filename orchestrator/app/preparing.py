@@ -13,7 +13,8 @@ from android_runner.errors import LinkError, RunnerError
 from android_runner.preparing.carry_out import Prepared, Restored, prepare, restore
 from android_runner.preparing.steps import Standing, StepName
 from android_runner.preparing.undo import UndoList
-from orchestrator.app.phones import Phone, real_phones, virtual_phones
+from orchestrator.app.hosts import plugged_in
+from orchestrator.app.phones import Phone, virtual_phones
 from orchestrator.app.site import Site
 from orchestrator.app.undo_lists import UndoLists
 from orchestrator.errors import ExitCode
@@ -185,10 +186,13 @@ def still_prepared(home: Home) -> set[str]:
     return {one.phone for one in UndoLists(home).all()}
 
 
-def put_back(names: Sequence[str], home: Home, adb_port: int | None, clock: Clock) -> list[PutBack]:
+def put_back(
+    names: Sequence[str], home: Home, adb_port: int | None, clock: Clock, say: Callable[[str], object]
+) -> list[PutBack]:
     """Put back what runs left on phones (none named: on all): once more changes nothing.
 
-    `adb_port` None leaves the adb server for real phones alone. Raises StoreError for a damaged undo list, UsageError
+    `adb_port` None leaves the adb servers for real phones alone; `say` is told of hosts that do not answer. Raises
+    StoreError for a damaged undo list, UsageError
     when there is no adb server to be had.
     """
     lists = UndoLists(home)
@@ -196,7 +200,7 @@ def put_back(names: Sequence[str], home: Home, adb_port: int | None, clock: Cloc
     missing = [name for name in names if name not in {one.phone for one in wanted}]
     phones = {phone.identity: phone for phone in virtual_phones(home)} if wanted else {}
     if adb_port is not None and any(one.phone not in phones for one in wanted):
-        phones |= {phone.identity: phone for phone in real_phones(adb_port)}
+        phones |= {phone.identity: phone for phone in plugged_in(home, adb_port, say)}
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         done = list(pool.map(lambda one: _claimed(one, phones.get(one.phone), lists, clock), wanted))
     return [*done, *(PutBack(phone=name, run_id="") for name in missing)]

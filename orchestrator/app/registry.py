@@ -79,7 +79,8 @@ def moment_words(moment: datetime, now: datetime) -> str:
 def missing_words(phone: RegisteredPhone, now: datetime) -> str:
     """A phone that is not there, in words: `D1 Galaxy S20 (hub 3.1), not seen since 02:10`."""
     model = f" {phone.seen.device_model}" if phone.seen is not None and phone.seen.device_model else ""
-    place = f" ({place_words(phone.seen.where)})" if phone.seen is not None and phone.seen.where else ""
+    where = phone.seen is not None and [place_words(phone.seen.where), phone.seen.host and f"host {phone.seen.host}"]
+    place = f" ({', '.join(filter(None, where))})" if where and any(where) else ""
     since = f"not seen since {moment_words(phone.seen_at, now)}" if phone.seen_at is not None else "never seen"
     return f"{phone.name}{model}{place}, {since}"
 
@@ -94,6 +95,7 @@ def note_seen(phones: Sequence[Phone], ledger: Ledger) -> None:
                 where=phone.seen.where,
                 fingerprint=phone.facts.fingerprint,
                 virtual=phone.facts.virtual,
+                host=phone.server.of,
             )
             ledger.phones.saw(phone.identity, sighting)
 

@@ -16,10 +16,11 @@ from orchestrator.app.asking import able_phones
 from orchestrator.app.batteries import keep_levels, lab_limits, note_batteries
 from orchestrator.app.beginning import phone_record
 from orchestrator.app.binary import Tool, Tools, kept_tool
+from orchestrator.app.choosing import chosen_phones
 from orchestrator.app.claims import claim, share
 from orchestrator.app.custom_ops import still_there
 from orchestrator.app.kept import Kept, kept_from_text, kept_to_text
-from orchestrator.app.phones import Phone, chosen_phones
+from orchestrator.app.phones import Phone
 from orchestrator.app.prepare import why_refused
 from orchestrator.app.resuming import kept_materials, phones_of
 from orchestrator.app.site import Site, farm_for

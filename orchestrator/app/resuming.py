@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from android_runner.facts import PhoneFacts
 from android_runner.phone.listing import script_digest
 from orchestrator.app.asking import able_phones
 from orchestrator.app.binary import Tools, kept_tool
+from orchestrator.app.choosing import unusable_lines
 from orchestrator.app.claims import claim, share
 from orchestrator.app.custom_ops import still_there
+from orchestrator.app.hosts import plugged_in
 from orchestrator.app.kept import Kept, kept_from_text
-from orchestrator.app.phones import ABSENT, Phone, as_known, real_phones, restart_virtual, unusable_lines
+from orchestrator.app.phones import ABSENT, Phone, as_known, restart_virtual
 from orchestrator.app.registry import read_registry
 from orchestrator.app.scratch import scratch_in
 from orchestrator.app.site import Site, farm_for, kits_for, open_ids, script_unit
@@ -25,6 +28,7 @@ from orchestrator.outcome import Failed, Skipped, SkipReason
 from orchestrator.plan.case import Case, Purpose, Trial
 from orchestrator.plan.length import TrialLength
 from orchestrator.store.evidence import EvidenceStore
+from orchestrator.store.lab_file import read_lab
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import PhoneRecord, RunContents, RunState, TrialRow
 from orchestrator.variants.inputs import kept_inputs
@@ -159,9 +163,14 @@ def phones_of(records: Sequence[PhoneRecord], site: Site) -> list[Phone]:
     """The phones of an earlier run, virtual ones started again. Raises NoUsableDevice when none of them can be used."""
     wanted = {record.phone for record in records}
     virtual = [one.facts for one in records if one.facts.virtual]
-    phones = restart_virtual(site.home, virtual, site.slots) if virtual else []
-    if not all(record.facts.virtual for record in records):
-        phones += real_phones(site.adb_port)
+    phones: list[Phone] = []
+    hosts = read_lab(site.home).hosts
+    if hosts or len(virtual) < len(records):
+        phones = plugged_in(site.home, site.adb_port, site.say)
+    if hosts:
+        virtual = _of_this_home(virtual, phones, site)
+    if virtual:
+        phones += restart_virtual(site.home, virtual, site.slots)
     ours = [one for one in as_known(phones, read_registry(site.home)) if one.identity in wanted]
     usable = [phone for phone in ours if phone.usable]
     there = {one.identity for one in ours}
@@ -173,6 +182,14 @@ def phones_of(records: Sequence[PhoneRecord], site: Site) -> list[Phone]:
     for line in left_out:
         site.say(f"left out{line}")
     return usable
+
+
+def _of_this_home(virtual: Sequence[PhoneFacts], seen: Sequence[Phone], site: Site) -> list[PhoneFacts]:
+    """Of virtual phones those that are ours to start: with a folder in this home, and not living on another host."""
+    from android_runner.virtual.lifecycle import listing  # noqa: PLC0415 - only for virtual phones
+
+    ours = {one.serialno for one in listing(site.home.root)} - {one.identity for one in seen}
+    return [one for one in virtual if one.identity in ours]
 
 
 def _absent_line(record: PhoneRecord) -> str:

@@ -56,11 +56,13 @@ def _list(home: str, adb_port: int | None, *, as_json: bool) -> int:
     else:
         text = render_devices(found.rows, missing=found.missing, expected=found.expected, colour=wants_colour())
         typer.echo(text, nl=False)
+    for words in found.silent:
+        typer.echo(words, err=True)
     left = still_prepared(place) - {row.phone for row in found.rows if row.state.startswith("busy")}
     if left:
         typer.echo(f"still prepared by a run that is gone: {', '.join(sorted(left))}: orch devices restore", err=True)
     codes = [] if any(row.usable for row in found.rows) else [ExitCode.NO_DEVICE]
-    return int(worst([*codes, ExitCode.INCOMPLETE if found.missing else ExitCode.DONE]))
+    return int(worst([*codes, ExitCode.INCOMPLETE if found.missing or found.silent else ExitCode.DONE]))
 
 
 app.registered_commands += lab_phones.app.registered_commands
@@ -81,7 +83,10 @@ def restore(
     from android_runner.deadline import SystemClock  # noqa: PLC0415
     from orchestrator.app.preparing import put_back  # noqa: PLC0415
 
-    done = put_back(phones, home_at(home), None if virtual else adb_port, SystemClock())
+    def say(words: str) -> None:
+        typer.echo(words, err=True)
+
+    done = put_back(phones, home_at(home), None if virtual else adb_port, SystemClock(), say)
     if as_json:
         typer.echo(json.dumps([one.as_dict() for one in done], indent=2))
     for words in [words for one in done for words in one.lines()] or ["nothing to put back"]:

@@ -66,8 +66,8 @@ def disk(
 
 
 def _phones(device: list[str], home: Home, adb_port: int, slots: int) -> tuple[PhoneDisk, ...]:
+    from orchestrator.app.choosing import chosen_phones  # noqa: PLC0415
     from orchestrator.app.phone_disk import phones_disk  # noqa: PLC0415 - adb is reached when asked for
-    from orchestrator.app.phones import chosen_phones  # noqa: PLC0415
 
     return phones_disk(chosen_phones(device, home, adb_port, slots, lambda words: typer.echo(words, err=True)))
 

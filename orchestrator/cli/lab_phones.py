@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,7 +34,7 @@ def _desk(home: str, adb_port: int, virtual: bool) -> Iterator[LabDesk]:
     place = home_at(home)
     ledger = Ledger.open(place.root)
     try:
-        yield desk_of(place, ledger, None if virtual else adb_port)
+        yield desk_of(place, ledger, None if virtual else adb_port, partial(typer.echo, err=True))
     finally:
         ledger.close()
 

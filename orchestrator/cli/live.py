@@ -15,6 +15,7 @@ import typer
 from orchestrator.app.asking import able_phones
 from orchestrator.app.beginning import Ready, begin, prepared
 from orchestrator.app.boarding import teller, told_no_more
+from orchestrator.app.choosing import chosen_phones, missing_phones
 from orchestrator.app.claims import name_and_claim
 from orchestrator.app.comparing import Comparing
 from orchestrator.app.custom_ops import custom_ops
@@ -24,7 +25,6 @@ from orchestrator.app.hubs import hubs_for
 from orchestrator.app.keeping import Keeping
 from orchestrator.app.kept import kept_from_text
 from orchestrator.app.only import phones_asked, seconds_left, until
-from orchestrator.app.phones import chosen_phones, missing_phones
 from orchestrator.app.prepare import OnPhone, expand_all
 from orchestrator.app.preparing import preparing
 from orchestrator.app.registry import note_seen, read_registry

@@ -16,18 +16,19 @@ TOGETHER_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubIncident:
-    """A hub lost these phones (sorted), the first at `first_s` and the last at `last_s` of a clock that never goes
-    back."""
+    """A hub, another `host`'s or this computer's, lost these phones (sorted), the first at `first_s` and the last at
+    `last_s` of a clock that never goes back."""
 
     hub: str
     phones: tuple[str, ...]
     first_s: float
     last_s: float
+    host: str = ""
 
     def words(self) -> str:
         """What happened, for people, with what to do."""
         who = ", ".join(self.phones)
-        where = hub_words(self.hub)
+        where = f"host {self.host}: {hub_words(self.hub)}" if self.host else hub_words(self.hub)
         mend = (
             "restart the computer, or another USB card" if is_root(self.hub) else "look after its supply and its cable"
         )
@@ -37,10 +38,11 @@ class HubIncident:
 class Siblings:
     """Who hangs where, who is lost since when, and which incidents came of it.
 
-    `paths` are the phones' USB paths, `peers` the two halves of USB 3 ports.
+    `paths` are the phones' USB paths, `peers` the two halves of USB 3 ports, `host` whose hubs these are if not ours.
     """
 
-    def __init__(self, paths: Mapping[str, str], peers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, paths: Mapping[str, str], peers: Mapping[str, str] | None = None, host: str = "") -> None:
+        self._host = host
         self._above = {
             phone: [hub if is_root(hub) else one_half(hub, peers or {}) for hub in hubs_above(path)]
             for phone, path in paths.items()
@@ -104,6 +106,6 @@ class Siblings:
                     return None
                 phones, first_s = phones | set(one.phones), min(first_s, one.first_s)
                 self._incidents.remove(one)
-        incident = HubIncident(hub=hub, phones=tuple(sorted(phones)), first_s=first_s, last_s=at_s)
+        incident = HubIncident(hub=hub, phones=tuple(sorted(phones)), first_s=first_s, last_s=at_s, host=self._host)
         self._incidents.append(incident)
         return incident

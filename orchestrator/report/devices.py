@@ -42,6 +42,8 @@ class DeviceRow:
     """What its battery asks of a person."""
     waiting: str = ""
     """Whose turn is next on it."""
+    host: str = ""
+    """The host that it hangs on, as the lab's file names it; empty: this computer."""
 
     def as_dict(self) -> dict[str, object]:
         """The same fields by name, for JSON."""
@@ -90,6 +92,8 @@ def _missing(missing: Sequence[str], width: int) -> list[Line]:
     ]
 
 
+HERE = "here"
+"""What the column of hosts calls this computer."""
 _FIXED = 32
 """Cells of a row beside the columns whose width is chosen: four columns of numbers and words, and the gaps."""
 
@@ -97,8 +101,11 @@ _FIXED = 32
 def _widths(rows: Sequence[DeviceRow], width: int) -> dict[str, int]:
     """Cells a column: each as wide as needed within bounds; the serial gives way, since its label stands for it.
 
-    While no phone has a label of its own, there is no column for labels.
+    While no phone has a label of its own, there is no column for labels; while all hang on this computer, none for
+    hosts.
     """
+    host = widest((row.host or HERE for row in rows), least=4, most=10) if any(row.host for row in rows) else 0
+    fixed = _FIXED + (host + 2 if host else 0)
     labelled = any(row.label != row.serial for row in rows)
     widths = {
         "label": widest((row.label for row in rows), least=5, most=18) if labelled else 0,
@@ -107,15 +114,16 @@ def _widths(rows: Sequence[DeviceRow], width: int) -> dict[str, int]:
         "where": widest((row.where for row in rows), least=5, most=13) if any(row.where for row in rows) else 0,
     }
     for key, least in (("model", 8), ("state", 12), ("where", 9), ("label", 8)):
-        missing = sum(widths.values()) + _FIXED + 8 - width
+        missing = sum(widths.values()) + fixed + 8 - width
         widths[key] -= min(max(missing, 0), max(widths[key] - least, 0))
-    room = width - sum(widths.values()) - _FIXED
-    return {**widths, "serial": widest((row.serial for row in rows), least=6, most=max(room, 6))}
+    room = width - sum(widths.values()) - fixed
+    return {**widths, "host": host, "serial": widest((row.serial for row in rows), least=6, most=max(room, 6))}
 
 
-def _names(label: str, device_model: str, serial: str, widths: dict[str, int]) -> str:
-    """The three columns that name a phone. Of a label and a serial the end tells most."""
+def _names(host: str, label: str, device_model: str, serial: str, widths: dict[str, int]) -> str:
+    """The columns that name a phone. Of a label and a serial the end tells most."""
     columns = [
+        left(middle(host, widths["host"]), widths["host"]) if widths["host"] else "",
         left(middle(label, widths["label"]), widths["label"]) if widths["label"] else "",
         left(device_model, widths["model"]),
         left(middle(serial, widths["serial"]), widths["serial"]),
@@ -124,7 +132,7 @@ def _names(label: str, device_model: str, serial: str, widths: dict[str, int]) -
 
 
 def _heads(widths: dict[str, int]) -> Line:
-    front = f" {_names('label', 'device model', 'serial', widths)}  api  root  {left('state', widths['state'])}"
+    front = f" {_names('host', 'label', 'device model', 'serial', widths)}  api  root  {left('state', widths['state'])}"
     return line(Span(f"{front}   °C   batt  {'where' if widths['where'] else ''}", "dim"))
 
 
@@ -133,7 +141,8 @@ def _row(row: DeviceRow, widths: dict[str, int], width: int) -> list[Line]:
     root = NOTHING if row.rooted is None else ("yes" if row.rooted else "no")
     celsius = NOTHING if row.battery_c is None else f"{row.battery_c:.0f}"
     battery = NOTHING if row.battery_percent is None else f"{row.battery_percent} %"
-    front = f" {_names(row.label, row.device_model, row.serial, widths)}  {right(api, 3)}  {left(root, 4)}  "
+    names = _names(row.host or HERE, row.label, row.device_model, row.serial, widths)
+    front = f" {names}  {right(api, 3)}  {left(root, 4)}  "
     style = _STATE_STYLE.get(row.state.split(" ")[0].rstrip(","), "good" if row.usable else "bad")
     end = f"  {right(celsius, 3)}  {right(battery, 5)}  {left(middle(row.where, widths['where']), widths['where'])}"
     lines = [line(front, Span(left(row.state, widths["state"]), style), end)]

@@ -55,6 +55,8 @@ class Sighting:
     where: str
     fingerprint: str
     virtual: bool = False
+    host: str = ""
+    """The host that it hangs on, as the lab's file names it; empty: this computer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

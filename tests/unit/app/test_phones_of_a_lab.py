@@ -11,8 +11,9 @@ from android_runner.adb.discovery import SeenPhone
 from android_runner.adb.server import AdbServer
 from android_runner.device import Serial
 from android_runner.facts import PhoneFacts, Vitals
+from orchestrator.app.choosing import missing_phones
 from orchestrator.app.moments import moment_of
-from orchestrator.app.phones import Phone, as_known, missing_phones
+from orchestrator.app.phones import Phone, as_known
 from orchestrator.app.registry import Registry, bar_of
 from orchestrator.app.same_phone import one_each
 from orchestrator.errors import UsageError

@@ -109,3 +109,11 @@ def test_an_incident_always_has_two_phones_below_its_hub(steps: list[tuple[str, 
             assert siblings.blamed(phone)
             bus = incident.hub.removeprefix("usb")
             assert all(LAB[one].startswith((f"{incident.hub}.", f"{bus}-")) for one in incident.phones)
+
+
+def test_another_host_s_hub_is_told_with_its_name() -> None:
+    siblings = Siblings({"A": "1-1.1", "B": "1-1.2"}, host="b")
+    assert siblings.lost("A", 1.0) is None
+    incident = siblings.lost("B", 2.0)
+    assert incident is not None
+    assert incident.words().startswith("host b: hub 1-1 lost 2 phones")

@@ -39,7 +39,7 @@ def test_a_phone_that_is_away_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     records = sample.contents().phones
     attached = [phone(records[0].phone)]
     monkeypatch.setattr("orchestrator.app.resuming.restart_virtual", lambda *_: [])
-    monkeypatch.setattr("orchestrator.app.resuming.real_phones", lambda _: attached)
+    monkeypatch.setattr("orchestrator.app.resuming.plugged_in", lambda *_: list(attached))
     site = Said(tmp_path)
     assert [one.identity for one in phones_of(records, cast(Site, site))] == [records[0].phone]
     assert site.lines == [f"left out  {records[1].label}  not there: {ABSENT}"]
