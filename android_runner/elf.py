@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import mmap
-import re
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
-from typing import IO, Literal, cast
+from typing import IO, Any, Literal, cast
 
 from elftools.common.exceptions import ELFError
 from elftools.construct import ConstructError
@@ -25,15 +24,15 @@ from elftools.elf.elffile import ELFFile
 
 from android_runner.errors import BinaryUnusable
 from android_runner.ort import OrtVersion
+from android_runner.ort_build import holds_runtime, ort_version_in
 
 MAX_DYNAMIC_TAGS = 4096
 MAX_SEGMENTS = 256
+MAX_NEEDED = 256
 MAX_NAME_CHARS = 512
 MAX_NOTE_BYTES = 4096
 _DF_1_PIE = 0x08000000
-
-_VERS = re.compile(rb"\0VERS_(\d{1,2}\.\d{1,3}\.\d{1,3})\0")
-_BARE_VERSION = re.compile(rb"\x00(1\.\d{1,2}\.\d{1,2})(?=\x00)")
+_DF_TEXTREL = 0x4
 
 _ANDROID_ABIS = {"EM_AARCH64": "arm64-v8a", "EM_ARM": "armeabi-v7a", "EM_X86_64": "x86_64", "EM_386": "x86"}
 _LINUX_ABIS = {"EM_AARCH64": "linux-aarch64", "EM_ARM": "linux-arm", "EM_X86_64": "linux-x86_64", "EM_386": "linux-x86"}
@@ -54,7 +53,10 @@ class BinaryFile:
     phone says that it executes such files (Android's ABI names, `linux-x86_64`, …); None for a script.
     `is_executable` tells a program from a lone library. `android_api` is the NDK's target API level.
     `ort_version` is that of the runtime inside, or which it was linked to; `has_nnapi` and `replay_key` are told only
-    of a file that holds the runtime (None elsewhere).
+    of a file that holds the runtime (None elsewhere). `position_independent`: it can be loaded at any address, as
+    Android asks of programs. `page_bytes` is the largest memory page that it can be loaded with (the least alignment
+    of what is loaded); None where nothing is. `text_relocations`: its code must be written to for loading, which
+    Android refuses from API 23 on.
     """
 
     path: Path
@@ -70,6 +72,9 @@ class BinaryFile:
     ort_version: OrtVersion | None
     has_nnapi: bool | None
     replay_key: bool | None
+    position_independent: bool = True
+    page_bytes: int | None = None
+    text_relocations: bool = False
 
 
 def inspect_binary(path: Path) -> BinaryFile:
@@ -126,8 +131,10 @@ class _Segments:
     needed: tuple[str, ...] = ()
     soname: str = ""
     pie: bool = False
+    text_relocations: bool = False
     android_note: bool = False
     android_api: int | None = None
+    page_bytes: int | None = None
 
 
 def _elf(path: Path, content: mmap.mmap) -> BinaryFile:
@@ -137,7 +144,7 @@ def _elf(path: Path, content: mmap.mmap) -> BinaryFile:
     executable = elf["e_type"] == "ET_EXEC" or (elf["e_type"] == "ET_DYN" and (bool(found.interpreter) or found.pie))
     bionic = "liblog.so" in found.needed or (not found.interpreter and "libc.so" in found.needed)  # glibc: libc.so.6
     android = found.android_note or "/linker" in found.interpreter or bionic
-    runtime = content.find(b"_kernel_time") >= 0 and content.find(b"SequentialExecutor::Execute") >= 0
+    runtime = holds_runtime(content)
     return BinaryFile(
         path=path,
         kind="elf",
@@ -149,9 +156,12 @@ def _elf(path: Path, content: mmap.mmap) -> BinaryFile:
         exec_abi=(_ANDROID_ABIS if android else _LINUX_ABIS).get(machine, machine.removeprefix("EM_").lower()),
         is_executable=executable,
         android_api=found.android_api,
-        ort_version=_ort_version(content),
+        ort_version=ort_version_in(content),
         has_nnapi=content.find(b"NnapiExecutionProvider::GetCapability") >= 0 if runtime else None,
         replay_key=content.find(b"session.enable_saved_runtime_optimizations") >= 0 if runtime else None,
+        position_independent=elf["e_type"] == "ET_DYN",
+        page_bytes=found.page_bytes,
+        text_relocations=found.text_relocations,
     )
 
 
@@ -160,6 +170,7 @@ def _segments(elf: ELFFile, size_bytes: int) -> _Segments:
     if not 0 < count <= MAX_SEGMENTS or elf["e_phoff"] + count * elf["e_phentsize"] > size_bytes:
         raise ELFError(f"{count} program headers at {elf['e_phoff']} in {size_bytes} bytes")
     interpreter, found, (note, api) = "", _Segments(), (False, None)
+    pages: list[int] = []
     for index in range(count):
         header = elf._get_segment_header(index)
         start, size, kind = int(header["p_offset"]), int(header["p_filesz"]), header["p_type"]
@@ -167,29 +178,57 @@ def _segments(elf: ELFFile, size_bytes: int) -> _Segments:
             continue
         if start + size > size_bytes:
             raise ELFError(f"{kind} ends at {start + size} of {size_bytes} bytes")
-        if kind == "PT_INTERP":
+        if kind == "PT_LOAD":
+            pages.append(_page_of(header))
+        elif kind == "PT_INTERP":
             interpreter = _name(_read(elf, start, min(size, MAX_NAME_CHARS)))
         elif kind == "PT_NOTE" and not note:
             note, api = _android_note(_read(elf, start, min(size, MAX_NOTE_BYTES)))
         elif kind == "PT_DYNAMIC":
             found = _dynamic(elf, index)
-    return replace(found, interpreter=interpreter, android_note=note, android_api=api)
+    least = min(pages, default=None)
+    return replace(found, interpreter=interpreter, android_note=note, android_api=api, page_bytes=least)
+
+
+def _page_of(header: Any) -> int:
+    """The largest page with which a PT_LOAD can be mapped: its alignment, as far as address and offset keep to it."""
+    page = max(int(header["p_align"]), 1)
+    if page & (page - 1):
+        raise ELFError(f"PT_LOAD is aligned to {page}, no power of two")
+    apart = abs(int(header["p_vaddr"]) - int(header["p_offset"]))
+    return min(page, apart & -apart) if apart else page
 
 
 def _dynamic(elf: ELFFile, index: int) -> _Segments:
-    needed: list[str] = []
-    soname, pie = "", False
     segment = elf.get_segment(index)
     if not isinstance(segment, DynamicSegment):
         raise ELFError("its dynamic segment is none")
-    for tag in islice(segment.iter_tags(), MAX_DYNAMIC_TAGS):
-        if tag.entry.d_tag == "DT_NEEDED":
-            needed.append(_name(tag.needed.encode()))  # type: ignore[attr-defined]
-        elif tag.entry.d_tag == "DT_SONAME":
-            soname = _name(tag.soname.encode())  # type: ignore[attr-defined]
-        elif tag.entry.d_tag == "DT_FLAGS_1":
-            pie = bool(tag.entry.d_val & _DF_1_PIE)
-    return _Segments(needed=tuple(needed), soname=soname, pie=pie)
+    values: dict[str, list[int]] = {}
+    for tag in islice(segment._iter_tags(), MAX_DYNAMIC_TAGS):
+        values.setdefault(str(tag["d_tag"]), []).append(int(tag["d_val"]))
+    if len(values.get("DT_NEEDED", ())) > MAX_NEEDED:
+        raise ELFError(f"it needs {len(values['DT_NEEDED'])} libraries")
+
+    def names(tag: str) -> tuple[str, ...]:
+        if tag not in values:
+            return ()
+        table = _place_of(elf, values["DT_STRTAB"][0])
+        return tuple(_name(_read(elf, table + at, MAX_NAME_CHARS)) for at in values[tag])
+
+    return _Segments(
+        needed=names("DT_NEEDED"),
+        soname="".join(names("DT_SONAME")[:1]),
+        pie=any(flags & _DF_1_PIE for flags in values.get("DT_FLAGS_1", ())),
+        text_relocations="DT_TEXTREL" in values or any(flags & _DF_TEXTREL for flags in values.get("DT_FLAGS", ())),
+    )
+
+
+def _place_of(elf: ELFFile, address: int) -> int:
+    """Where in the file an address of the loaded program lies. Raises ELFError."""
+    place = next(elf.address_offsets(address), None)
+    if place is None:
+        raise ELFError(f"nothing is loaded at {address:#x}")
+    return int(place)
 
 
 def _read(elf: ELFFile, start: int, size: int) -> bytes:
@@ -213,25 +252,6 @@ def _android_note(notes: bytes) -> tuple[bool, int | None]:
         return False, None
     (level,) = struct.unpack_from("<I", notes, at + 8)
     return True, int(level)
-
-
-def _ort_version(content: mmap.mmap) -> OrtVersion | None:
-    """The symbol version `VERS_1.21.0`, of a shared build; else the NUL-terminated version of a static one.
-
-    A static build also holds the versions of zlib and others (1.2.13, …): ORT's has a minor above 4, is looked for
-    only where the runtime's words are, and only counts when it is the one such string.
-    """
-    if found := _VERS.search(content):
-        return OrtVersion.parse(found[1].decode())
-    if content.find(b"ORT Build Info: ") < 0 and content.find(b"SequentialExecutor::Execute") < 0:
-        return None
-    versions = {version for each in islice(_BARE_VERSION.finditer(content), 64) if (version := _likely(each[1]))}
-    return versions.pop() if len(versions) == 1 else None
-
-
-def _likely(text: bytes) -> OrtVersion | None:
-    version = OrtVersion.parse(text.decode())
-    return version if version >= OrtVersion(1, 5) else None
 
 
 def missing_libraries(binary: BinaryFile, libraries: Sequence[Path]) -> list[str]:

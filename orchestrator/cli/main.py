@@ -47,6 +47,7 @@ COMMANDS: dict[str, Entry] = {
     "trace": Entry("reports", "Tools", "A run's traces as one file for Perfetto and chrome://tracing."),
     "export": Entry("reports", "Tools", "A run to hand on: a folder of tables and report, or one file."),
     "import": Entry("bundles", "Tools", "Take a run in that `orch export --bundle` wrote."),
+    "binaries": Entry("binaries", "Tools", "Prebuilt perf_tests and libraries: add, list, check, remove, howto."),
     "virtual": Entry("virtual", "Tools", "Virtual phones: up, list, down."),
 }
 _GROUPS = ("Everyday", "Decide", "Lab", "Tools")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
 from pathlib import Path
@@ -11,50 +12,7 @@ from hypothesis import strategies as st
 from android_runner.elf import BinaryFile, inspect_binary, mismatch, missing_libraries
 from android_runner.errors import BinaryUnusable
 from android_runner.ort import OrtVersion
-
-AARCH64, ARM, X86_64, X86 = 183, 40, 62, 3
-ANDROID_LINKER = "/system/bin/linker64"
-
-
-def elf(  # noqa: PLR0917
-    machine: int = AARCH64,
-    interpreter: str = "",
-    needed: tuple[str, ...] = (),
-    soname: str = "",
-    api: int | None = None,
-    tail: bytes = b"",
-    kind: int = 3,
-    bits: int = 64,
-) -> bytes:
-    """A small ELF file as a linker lays it out: one PT_LOAD over all of it at address 0, and what is asked for."""
-    strings = b"\0"
-    tags: list[tuple[int, int]] = []
-    for tag, name in [*((1, name) for name in needed), *([(14, soname)] if soname else [])]:
-        tags.append((tag, len(strings)))
-        strings += name.encode() + b"\0"
-    word = "Q" if bits == 64 else "I"
-    header_size, segment_size = (64, 56) if bits == 64 else (52, 32)
-    note = struct.pack("<III8sI", 8, 4, 1, b"Android\0", api) if api is not None else b""
-    parts = {3: interpreter.encode() + b"\0" if interpreter else b"", 4: note, 2: b"dynamic", 1: b"load"}
-    wanted = [kind for kind, content in parts.items() if content]
-    at = header_size + segment_size * len(wanted)
-    strings_at = at + len(parts[3]) + len(note)
-    dynamic_at = strings_at + len(strings)
-    entries = [*tags, (5, strings_at), (10, len(strings)), (0, 0)]
-    dynamic = b"".join(struct.pack(f"<{word}{word}", *entry) for entry in entries)
-    total = dynamic_at + len(dynamic) + len(tail)
-    places = {3: (at, len(parts[3])), 4: (at + len(parts[3]), len(note)), 2: (dynamic_at, len(dynamic)), 1: (0, total)}
-    segments = b""
-    for segment in wanted:
-        start, size = places[segment]
-        if bits == 64:
-            segments += struct.pack("<IIQQQQQQ", segment, 4, start, start, start, size, size, 8)
-        else:
-            segments += struct.pack("<IIIIIIII", segment, start, start, start, size, size, 4, 4)
-    ident = b"\x7fELF" + bytes([2 if bits == 64 else 1, 1, 1]) + bytes(9)
-    sizes = (header_size, segment_size, len(wanted), 0, 0, 0)
-    head = ident + struct.pack(f"<HHI{word}{word}{word}IHHHHHH", kind, machine, 1, 0, header_size, 0, 0, *sizes)
-    return head + segments + parts[3] + note + strings + dynamic + tail
+from tests.unit.crafted_elf import AARCH64, ANDROID_LINKER, ARM, X86, X86_64, elf
 
 
 def written(folder: Path, content: bytes, name: str = "perf") -> Path:
@@ -200,3 +158,76 @@ def test_the_true_perf_test() -> None:
     found = inspect_binary(Path(TRUE))
     assert (found.exec_abi, found.is_executable, str(found.ort_version)) == ("linux-x86_64", True, "1.21.0")
     assert missing_libraries(found, []) == ["libonnxruntime.so"]
+
+
+def test_the_page_is_the_least_alignment_of_what_is_loaded(tmp_path: Path) -> None:
+    found = inspected(tmp_path, elf(needed=("libc.so",), api=27, page=16384))
+    assert (found.page_bytes, found.position_independent, found.text_relocations) == (16384, True, False)
+    assert inspected(tmp_path, elf(page=4096)).page_bytes == 4096
+    apart = elf(page=16384)  # loaded 4 KB behind where its offset would have it
+    at = 64 + 56 + 16  # the second program header's p_vaddr
+    assert inspected(tmp_path, patched(apart, at, "<Q", 4096)).page_bytes == 4096
+    assert inspected(tmp_path, elf(kind=2, interpreter=ANDROID_LINKER)).position_independent is False
+
+
+def test_text_relocations_are_seen_in_either_tag(tmp_path: Path) -> None:
+    for tag in ((22, 0), (30, 4)):
+        assert inspected(tmp_path, elf(needed=("libc.so",), more_tags=(tag,))).text_relocations
+
+
+def patched(content: bytes, at: int, layout: str, *values: int) -> bytes:
+    changed = bytearray(content)
+    struct.pack_into(layout, changed, at, *values)
+    return bytes(changed)
+
+
+PROGRAM = elf(interpreter=ANDROID_LINKER, needed=("libonnxruntime.so", "libc.so"), api=27)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        patched(PROGRAM, 0x38, "<H", 0xFFFF),  # e_phnum
+        patched(PROGRAM, 0x20, "<Q", 2**63),  # e_phoff
+        patched(PROGRAM, 0x36, "<H", 1),  # e_phentsize
+        patched(PROGRAM, 64 + 32, "<Q", 2**64 - 1),  # PT_INTERP's p_filesz
+        patched(PROGRAM, 64 + 8, "<Q", 2**40),  # its p_offset
+        elf(needed=("a.so",), page=3),
+        elf(needed=("a.so",), more_tags=tuple((1, 1) for _ in range(300))),
+        patched(elf(needed=("a.so",)), elf(needed=("a.so",)).index(struct.pack("<Q", 5)) + 8, "<Q", 2**62),
+    ],
+)
+def test_sizes_and_places_that_cannot_be_are_refused(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(BinaryUnusable, match="damaged or cut"):
+        inspected(tmp_path, content)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        (2**63, 64, 0xFFFF, 0xFFFE),
+        (2**40, 0xFFFF, 10, 5),
+        (0, 64, 0, 0),
+        (16, 0, 0xFFFF, 1),
+        (64, 64, 0xFF00, 0xFF01),
+        (64, 1, 3, 0xFFFF),
+    ],
+)
+def test_a_hostile_section_table_is_no_matter(tmp_path: Path, table: tuple[int, int, int, int]) -> None:
+    """Phones don't read sections, and strip removes them: read, or refused as damaged, at once."""
+    offset, *sizes = table
+    content = patched(patched(PROGRAM, 0x28, "<Q", offset), 0x3A, "<HHH", *sizes)
+    with contextlib.suppress(BinaryUnusable):
+        assert inspected(tmp_path, content).needed == ("libonnxruntime.so", "libc.so")
+
+
+def test_names_without_an_end_are_cut(tmp_path: Path) -> None:
+    long = elf(needed=("a.so",), tail=b"x" * 4_000_000, more_tags=tuple((1, 1) for _ in range(200)))
+    found = inspected(tmp_path, long.replace(b"\0a.so\0", b"\0a.soa"))
+    assert max(map(len, found.needed)) <= 512
+
+
+def test_each_first_part_of_a_file_is_read_or_refused(tmp_path: Path) -> None:
+    for size in range(4, len(PROGRAM), 7):
+        with contextlib.suppress(BinaryUnusable):
+            inspected(tmp_path, PROGRAM[:size])
