@@ -83,7 +83,7 @@ def _board(home: Home, ledger: Ledger, standing: Standing, now: datetime) -> Run
     )
 
 
-_SAME = ("run_id", "created_at", "state", "planned", "measured", "failed", "skipped", "living", "note")
+_SAME = ("run_id", "created_at", "state", "planned", "measured", "failed", "skipped", "living", "note", "elsewhere")
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 

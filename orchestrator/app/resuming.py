@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -76,7 +77,7 @@ def resume(run_id: str, site: Site, slots: int = 0, deadline_s: float | None = N
     begun = {record.phone: record.facts.fingerprint for record in contents.phones}
     updated = updated_phones([phone for phone, _ in able], begun)
     kits = kits_for(materials, kept, [(_as_begun(phone, begun), can) for phone, can in able], site)
-    ledger.set_run_state(run_id, RunState.RUNNING)
+    ledger.set_run_state(run_id, RunState.RUNNING, host=socket.gethostname())
     with scratch_in(site.home) as scratch:
         adopted = adopt_orphans(ledger, blocks, kits, EvidenceStore(site.home.root), scratch, site.clock)
     ledger.reopen(again)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.app.kept import Kept, kept_from_text
-from orchestrator.app.standing import run_lock
+from orchestrator.app.standing import driven_elsewhere, run_lock
 from orchestrator.errors import Problem, UsageError
 from orchestrator.home import Home
 from orchestrator.store.ledger import Ledger
@@ -21,7 +21,7 @@ def refuse_unfinished(run: RunRecord, kept: Kept, ledger: Ledger, home: Home) ->
     name = last.run.run_id
     if kept_from_text(ledger.contents(name).run.plan_json).devices != kept.devices:
         return
-    if run_lock(home, name).holder() is not None:
+    if run_lock(home, name).holder() is not None or driven_elsewhere(last, ledger):
         return
     left = last.planned - last.measured - last.failed
     what = f"the last run of this plan is unfinished: {left} of {last.planned} trials have no result"

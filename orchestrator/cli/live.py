@@ -31,7 +31,7 @@ from orchestrator.app.registry import note_seen, read_registry
 from orchestrator.app.replaying import Again, replay
 from orchestrator.app.resuming import resume
 from orchestrator.app.site import Site, carry_on, check_on_host, tools_for
-from orchestrator.app.standing import drive
+from orchestrator.app.standing import drive, refuse_driven_elsewhere
 from orchestrator.app.wish import Wish
 from orchestrator.cli.progress import Progress
 from orchestrator.errors import ExitCode
@@ -147,6 +147,7 @@ def go_on(  # noqa: PLR0913 - as above
     the run's own."""
     with _at_work(home, adb_port, slots) as (site, progress):
         run_id = site.ledger.find_run(run) if run else _newest_unfinished(site.ledger)
+        refuse_driven_elsewhere(home, run_id)
         lock = drive(home, run_id)
         left_s = None if night.ends_at is None else float(seconds_left(night.ends_at, site.clock.now()))
         found = resume(run_id, site, asked_slots, left_s)

@@ -94,6 +94,8 @@ def cancel(
     from orchestrator.app.standing import standing_of  # noqa: PLC0415
 
     one = standing_of(home_at(home), run)
+    if one.elsewhere:
+        raise UsageError(Problem(one.run_id, f"{one.elsewhere} drives it", f"orch cancel {one.run_id} there"))
     if one.living is None:
         mend = f"orch resume {one.run_id} goes on with it" if one.cut_off else "nothing to do"
         raise UsageError(Problem(one.run_id, "does not run", mend))

@@ -39,6 +39,8 @@ class RunBoard:
     so_far: str
     mend: str
     lanes: tuple[LaneProgress, ...]
+    elsewhere: str = ""
+    """The other host that drives it; what is said of it is what the ledger has."""
 
 
 def render_board(
@@ -64,7 +66,7 @@ def _of_run(run: RunBoard, now: datetime, width: int) -> list[Line]:
     if run.cut_off:
         word, style = f"dead since {run.heard_at:%Y-%m-%d %H:%M} UTC ({ago} ago)", "bad"
     else:
-        word, style = f"runs (process {run.living})", "good"
+        word, style = f"runs on {run.elsewhere}" if run.elsewhere else f"runs (process {run.living})", "good"
     left = f"{clock(run.left_s)} left" if run.left_s is not None and not run.cut_off else ""
     stale = f"heard {ago} ago" if not run.cut_off and (now - run.heard_at).total_seconds() > STALE_S else ""
     head = joined([f"{ended}/{run.planned}", left, stale], "  ")

@@ -27,6 +27,7 @@ class Database:
     def __init__(self, address: Path | str) -> None:
         self._door: Door = postgres_door(address) if isinstance(address, str) else sqlite_door(address)
         self.name = self._door.name
+        self.of_several_hosts = isinstance(address, str)
         self._was_there = False
         self._turn = threading.RLock()
 

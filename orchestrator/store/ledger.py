@@ -135,10 +135,20 @@ class Ledger:
         with self._database.reading() as connection:
             return word_from(RunState, run_rows.run_row(connection, run_id).state)
 
-    def set_run_state(self, run_id: str, state: RunState, at: datetime | None = None) -> None:
-        """Write where a run stands; all but `running` also write when it ended."""
+    def set_run_state(self, run_id: str, state: RunState, at: datetime | None = None, host: str = "") -> None:
+        """Write where a run stands; all but `running` also write when it ended. `host`: who drives it from now on."""
         with self._database.writing() as connection:
-            run_rows.set_state(connection, run_id, state, at or _now())
+            run_rows.set_state(connection, run_id, state, at or _now(), host)
+
+    @property
+    def of_several_hosts(self) -> bool:
+        """Whether other hosts may write into it, whose claims can't be seen from here."""
+        return self._database.of_several_hosts
+
+    def last_word(self, run_id: str) -> tuple[str, datetime]:
+        """The host that drives a run, or did last, and when the run last wrote a line of its history."""
+        with self._database.reading() as connection:
+            return run_rows.last_word(connection, run_id)
 
     def set_prepared(self, run_id: str, phone: str, record: Mapping[str, Any], at: datetime | None = None) -> None:
         """Write what came of preparing a phone for a run: `tuned`, `problem`, `steps`; the last word holds."""

@@ -244,13 +244,21 @@ def hold_together(contents: RunContents, named: Iterable[tuple[str, str]]) -> No
             raise StoreError(f"run {contents.run.run_id} has no {what} {name[:80]!r}, which a row of it names")
 
 
-def set_state(connection: sa.Connection, run_id: str, state: RunState, at: datetime) -> None:
+def set_state(connection: sa.Connection, run_id: str, state: RunState, at: datetime, host: str) -> None:
     """Write where a run stands; it has ended unless it is running. Raises StoreError when there is no such run."""
     ended = None if state is RunState.RUNNING else moment_text(at)
     done = connection.execute(RUN.update().where(RUN.c.run_id == run_id).values(state=state.value, ended_at=ended))
     if done.rowcount != 1:
         raise StoreError(f"no run {run_id} in the ledger")
-    add_event(connection, run_id, f"run {state.value}", at, trial=None, detail="")
+    add_event(connection, run_id, f"run {state.value}", at, trial=None, detail=host)
+
+
+def last_word(connection: sa.Connection, run_id: str) -> tuple[str, datetime]:
+    """See `Ledger.last_word`."""
+    lines = sa.select(RUN_EVENT).where(RUN_EVENT.c.run_id == run_id).order_by(RUN_EVENT.c.seq.desc()).limit(1)
+    newest = connection.execute(lines).one()
+    begun = connection.execute(lines.where(RUN_EVENT.c.kind == f"run {RunState.RUNNING.value}")).first()
+    return begun.detail if begun and begun.detail else run_row(connection, run_id).host, moment_from(newest.at)
 
 
 def counts_by_run(connection: sa.Connection, run_id: str | None = None) -> dict[str, Counts]:

@@ -24,8 +24,8 @@ from orchestrator.variants.tolerance import OutputError
 
 
 class RunStanding(TypedDict):
-    """How one run stands. `living` is the process that drives it; `cut_off` says that it was running when its process
-    died."""
+    """How one run stands. `living` is the process that drives it; `elsewhere` another host that does; `cut_off` says
+    that it was running when its process died."""
 
     run_id: str
     created_at: datetime
@@ -36,6 +36,7 @@ class RunStanding(TypedDict):
     skipped: int
     living: int | None
     note: str
+    elsewhere: str
     cut_off: bool
 
 

@@ -136,7 +136,7 @@ def test_what_is_wrong_is_seen() -> None:
     (shape,) = (shape_of(one) for one in COMMANDS if one.words == "orch runs --json")
     good = {
         "run_id": "r", "created_at": "2026-04-12T02:14:00+00:00", "state": "finished", "planned": 1, "measured": 1,
-        "failed": 0, "skipped": 0, "living": None, "note": "", "cut_off": False,
+        "failed": 0, "skipped": 0, "living": None, "note": "", "elsewhere": "", "cut_off": False,
     }  # fmt: skip
     assert list(problems([good], shape)) == []
     wrong = [{**good, "more": 1}, {**good, "planned": "1"}, {**good, "state": "dancing"}, {**good, "living": "7"}, 5]

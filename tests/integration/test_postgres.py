@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy.exc import DBAPIError
 
+from orchestrator.app.standing import FRESH_S, refuse_driven_elsewhere, standing_of
 from orchestrator.errors import StoreError, UsageError
 from orchestrator.home import Home
 from orchestrator.store.database import Database
 from orchestrator.store.ledger import Ledger
+from orchestrator.store.records import RunState
 from tests.orch_cli import Orch, cpu_plan
 from tests.postgres_server import PostgresServer, use
+from tests.unit.store import sample_run
 
 pytestmark = pytest.mark.xdist_group("postgresql")
 
@@ -105,3 +110,26 @@ def test_a_url_with_a_password_or_of_another_database_is_refused(tmp_path: Path,
     use(tmp_path, url)
     with pytest.raises(UsageError, match=r"ledger.*password"):
         Ledger.open(Home(tmp_path).root)
+
+
+def test_a_run_of_another_host_is_on_it_while_it_writes(tmp_path: Path, postgres: PostgresServer) -> None:
+    """The hosts of a lab share a ledger; a claim is seen on its own host alone."""
+    use(tmp_path, postgres.fresh())
+    home = Home(tmp_path)
+    ledger = Ledger.open(home.root)
+    ledger.add_run(sample_run.contents())
+    ledger.set_run_state(sample_run.RUN, RunState.RUNNING, host="farm-b")
+    one = standing_of(home, "7k2f")
+    assert (one.elsewhere, one.cut_off, one.needs_eyes, one.living) == ("farm-b", False, True, None)
+    assert (one.row().state, one.row().mend) == ("on farm-b", "")
+    with pytest.raises(UsageError, match=f"{sample_run.RUN}: farm-b drives it .orch cancel .* there"):
+        refuse_driven_elsewhere(home, sample_run.RUN)
+    long_ago = datetime.now(UTC) - timedelta(seconds=FRESH_S + 1)
+    ledger.set_run_state(sample_run.RUN, RunState.RUNNING, long_ago, host="farm-b")
+    assert standing_of(home, "7k2f").cut_off
+    refuse_driven_elsewhere(home, sample_run.RUN)
+    ledger.set_run_state(sample_run.RUN, RunState.RUNNING, host=socket.gethostname())
+    assert standing_of(home, "7k2f").cut_off, "here nobody holds its claim"
+    ledger.set_run_state(sample_run.RUN, RunState.INTERRUPTED)
+    assert standing_of(home, "7k2f").elsewhere == ""
+    ledger.close()
