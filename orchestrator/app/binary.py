@@ -18,6 +18,8 @@ from android_runner.facts import PhoneFacts
 from android_runner.ort import OrtVersion
 from android_runner.profile import ProfileError, load_profile
 from android_runner.staging import StageFile, StageUnit
+from orchestrator.app.binaries.registry import Build
+from orchestrator.app.binaries.taking import PERF_TEST, TEST_RUNNER
 from orchestrator.app.custom_ops import CustomOps
 from orchestrator.digest import digest_of, digest_of_file
 from orchestrator.errors import Problem, UsageError
@@ -49,7 +51,10 @@ class Tool:
         """Why this phone can't execute it; None when nothing speaks against it."""
         abi = self.file.exec_abi
         if abi is None or abi in facts.exec_abis:
-            return None
+            level = self.file.android_api
+            if level is None or not 0 < facts.api_level < level:
+                return None
+            return f"{self.name} is built for API {level} and later, this phone has API {facts.api_level}"
         return f"{self.name} is built for {abi}, this phone executes {', '.join(facts.exec_abis) or 'nothing known'}"
 
 
@@ -73,13 +78,19 @@ class Tools:
 
 @dataclass(frozen=True, slots=True)
 class BinaryAsked:
-    """A perf_test as it was asked for, with its libraries: files, or else (empty) the stand-in in a dialect (empty: by
-    profile). `options` are those that asked."""
+    """A perf_test as it was asked for, with its libraries: files, the name of a registered build, or else (empty) a
+    registered build that the phones execute, or the stand-in in a dialect (empty: by profile). `options` are those that
+    asked."""
 
     perf_test: str = ""
     lib: tuple[str, ...] = ()
     dialect: str = ""
     options: tuple[str, str] = ("--perf-test", "--lib")
+
+    @property
+    def may_be_a_name(self) -> bool:
+        """Whether it is no file, and can be the name of a registered build."""
+        return bool(self.perf_test) and os.sep not in self.perf_test and not Path(self.perf_test).exists()
 
 
 def given_tool(asked: BinaryAsked, home: Home, operators: CustomOps | None = None) -> Tool:
@@ -125,6 +136,13 @@ def given_tool(asked: BinaryAsked, home: Home, operators: CustomOps | None = Non
     members = [(BINARY_NAME, perf_test), *((library.name, library) for library in libraries)]
     members += _operators(operators, file)
     return _kept(perf_test.name, file, members, _runtime_in([file, *shared]), home)
+
+
+def tool_of_build(build: Build, home: Home, operators: CustomOps | None = None) -> Tool:
+    """A registered build as what a run uses, under its name. Raises UsageError."""
+    libraries = tuple(str(build.path(name)) for name in build.files if name not in (PERF_TEST, TEST_RUNNER))
+    asked = BinaryAsked(str(build.path(PERF_TEST)), libraries, options=(build.name, build.name))
+    return replace(given_tool(asked, home, operators), name=build.name)
 
 
 def _operators(operators: CustomOps | None, binary: BinaryFile) -> list[tuple[str, Path]]:

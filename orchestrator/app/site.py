@@ -15,8 +15,10 @@ from android_runner.facts import PhoneFacts
 from android_runner.lease import epoch_above, held_epoch
 from android_runner.phone.listing import script_digest, script_source
 from android_runner.staging import StageFile, StageUnit
-from orchestrator.app.binary import BinaryAsked, Tool, Tools, dialect_of, given_tool, stand_in
-from orchestrator.app.custom_ops import custom_ops
+from orchestrator.app.binaries.choosing import choose
+from orchestrator.app.binaries.registry import named, registered
+from orchestrator.app.binary import BinaryAsked, Tool, Tools, dialect_of, given_tool, stand_in, tool_of_build
+from orchestrator.app.custom_ops import CustomOps, custom_ops
 from orchestrator.app.hubs import Hubs
 from orchestrator.app.keeping import Keeping
 from orchestrator.app.kept import Kept
@@ -87,7 +89,7 @@ def check_on_host(wish: Wish, home: Home, ahead: Ahead | None = None) -> Given:
         problems += error.problems
     for asked in dict.fromkeys(wish.binaries):
         try:
-            found[asked] = given_tool(asked, home, operators) if asked.perf_test else None
+            found[asked] = _given(asked, home, operators)
         except UsageError as error:
             problems += error.problems
     if problems:
@@ -96,32 +98,55 @@ def check_on_host(wish: Wish, home: Home, ahead: Ahead | None = None) -> Given:
     return found[a], found[b]
 
 
-def tools_for(wish: Wish, phones: Sequence[PhoneFacts], home: Home, given: Given) -> Tools:
-    """The perf_tests of a run: those that were given, else the virtual phones' stand-in.
+def _given(asked: BinaryAsked, home: Home, operators: CustomOps | None) -> Tool | None:
+    """The binary where files were given; None where the phones decide: a registered build by its name, or any."""
+    if not asked.perf_test:
+        return None
+    names = dict.fromkeys(one.name for one in registered(home)) if asked.may_be_a_name else {}
+    if not names:
+        return given_tool(asked, home, operators)
+    if asked.perf_test not in names:
+        what = f"{asked.perf_test} is no file, and no registered build"
+        raise UsageError(Problem(asked.options[0], what, f"registered: {', '.join(names)}"))
+    if asked.lib:
+        what = f"{asked.perf_test} is a registered build and has its libraries with it"
+        raise UsageError(Problem(asked.options[1], what, "leave it out"))
+    return None
 
-    Raises UsageError when a real phone is there and one was not given.
+
+def tools_for(wish: Wish, phones: Sequence[PhoneFacts], home: Home, given: Given) -> Tools:
+    """The perf_tests of a run: those that were given, else registered builds that the phones execute, else the virtual
+    phones' stand-in.
+
+    Raises UsageError when a real phone is there and no build is for it.
     """
-    a, b = (
-        one or _stand_in(wish, phones, home, asked.dialect) for one, asked in zip(given, wish.binaries, strict=True)
-    )
+    a, b = (one or _found(wish, phones, home, asked) for one, asked in zip(given, wish.binaries, strict=True))
     return Tools(a, b)
 
 
-def _stand_in(wish: Wish, phones: Sequence[PhoneFacts], home: Home, dialect_asked: str) -> Tool:
+def _found(wish: Wish, phones: Sequence[PhoneFacts], home: Home, asked: BinaryAsked) -> Tool:
+    operators = custom_ops(wish.plan.custom_ops)
+    if asked.perf_test:
+        return tool_of_build(choose(named(home, asked.perf_test), phones), home, operators)
+    if any(not one.virtual for one in phones):
+        builds = [one for one in registered(home) if one.facts.programs]
+        if not builds:
+            raise UsageError(_no_build(phones))
+        return tool_of_build(choose(builds, phones), home, operators)
+    profiles = [one.profile for one in parse_devices(wish.device)[1]]
+    dialect = CommandDialect(asked.dialect) if asked.dialect else dialect_of(phones, profiles)
+    return stand_in(home, dialect, operators)
+
+
+def _no_build(phones: Sequence[PhoneFacts]) -> Problem:
     real = [one for one in phones if not one.virtual]
-    if real:
-        names = ", ".join(one.identity for one in real)
-        abis = ", ".join(sorted({abi for one in real for abi in one.exec_abis[:1]}))
-        raise UsageError(
-            Problem(
-                "--perf-test",
-                f"{names}: no onnxruntime_perf_test for {abis} was given",
-                "give --perf-test PATH, with --lib libonnxruntime.so for a shared build",
-            )
-        )
-    asked = [one.profile for one in parse_devices(wish.device)[1]]
-    dialect = CommandDialect(dialect_asked) if dialect_asked else dialect_of(phones, asked)
-    return stand_in(home, dialect, custom_ops(wish.plan.custom_ops))
+    names = ", ".join(one.identity for one in real)
+    abis = ", ".join(sorted({abi for one in real for abi in one.exec_abis[:1]}))
+    return Problem(
+        "--perf-test",
+        f"{names}: no onnxruntime_perf_test for {abis} was given",
+        "give --perf-test PATH, with --lib libonnxruntime.so for a shared build; or orch binaries add PATH once",
+    )
 
 
 def script_unit() -> StageUnit:

@@ -67,7 +67,12 @@ class Measuring:
         ),
     ] = field(default_factory=list)
     perf_test: Annotated[
-        str, typer.Option("--perf-test", metavar="PATH", help="An onnxruntime_perf_test that the phones execute.")
+        str,
+        typer.Option(
+            "--perf-test",
+            metavar="PATH|NAME",
+            help="An onnxruntime_perf_test, or a registered one (default: the best of orch binaries).",
+        ),
     ] = ""
     lib: Annotated[
         list[str], typer.Option("--lib", metavar="PATH", help="A shared library that it needs; repeatable.")
