@@ -15,7 +15,8 @@ class PhoneFacts:
     first: Android's ABI names on a phone, `linux-x86_64` and the like on a virtual one, whose `abis` are for display.
     `max_freq_khz` is one entry a core. `tools` are the commands that the shell finds (`taskset`,
     `sha256sum`, …). `launcher` and `profile` (a device profile's name) are a virtual phone's, empty elsewhere;
-    `scenario` is that of its heat (a name or a path), empty also for a virtual phone without one.
+    `scenario` is that of its heat (a name or a path), empty also for a virtual phone without one. `page_bytes` is a
+    page of its memory (4096; newer phones may have 16384), 0 where it does not say.
     """
 
     identity: str
@@ -38,6 +39,7 @@ class PhoneFacts:
     profile: str
     free_bytes: int
     scenario: str = ""
+    page_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,7 +68,20 @@ TOOLS = frozenset(
 )
 """Commands worth knowing about; the shell says which it finds."""
 MAX_SECTION = 256 * 1024
-_SECTIONS = ("properties", "machine", "cpuinfo", "possible", "clocks", "meminfo", "df", "id", "shell", "tools", "su")
+_SECTIONS = (
+    "properties",
+    "machine",
+    "cpuinfo",
+    "possible",
+    "clocks",
+    "meminfo",
+    "df",
+    "id",
+    "shell",
+    "tools",
+    "su",
+    "page",
+)
 _LINUX_MACHINES = {
     "x86_64": "linux-x86_64",
     "i686": "linux-x86",
@@ -95,6 +108,7 @@ def facts_command(marker: str) -> str:
         "id": "id",
         "shell": 'echo "$KSH_VERSION"; toybox --version; readlink /proc/$$/exe',
         "tools": f"for t in {' '.join(sorted(TOOLS))}; do command -v $t >/dev/null && echo $t; done",
+        "page": "getconf PAGE_SIZE",
         "su": 'readlink -f "$(command -v su)"',
     }
     return "\n".join(f"echo; echo {marker}{name}; {{ {bodies[name]}; }} 2>/dev/null" for name in _SECTIONS) + "\ntrue"
@@ -179,6 +193,7 @@ def facts_from(sections: Mapping[str, str], serial: str) -> PhoneFacts:
         profile=props.get("ro.orch.profile", "") if virtual else "",
         free_bytes=parse_free_bytes(sections.get("df", "")),
         scenario=props.get("ro.orch.scenario", "") if virtual else "",
+        page_bytes=_page_bytes(sections.get("page", "")),
     )
 
 
@@ -203,6 +218,12 @@ def _is_toybox(su: str) -> bool:
 
 def _number(text: str) -> int:
     return int(text) if re.fullmatch(r"\d{1,6}", text) else 0
+
+
+def _page_bytes(answer: str) -> int:
+    """A memory page's size as a kernel can have it, else 0."""
+    size = _number(answer.strip())
+    return size if 4096 <= size <= 65536 and not size & (size - 1) else 0
 
 
 def _soc(props: Mapping[str, str], cpuinfo: str) -> str:

@@ -41,6 +41,8 @@ class Tool:
     file: BinaryFile
     ort_version: OrtVersion | None
     has_nnapi: bool | None
+    page_bytes: int | None = None
+    """The largest memory page that the program and its libraries can be loaded with; None where nothing is told."""
 
     @property
     def has_custom_ops(self) -> bool:
@@ -50,12 +52,15 @@ class Tool:
     def refusal(self, facts: PhoneFacts) -> str | None:
         """Why this phone can't execute it; None when nothing speaks against it."""
         abi = self.file.exec_abi
-        if abi is None or abi in facts.exec_abis:
-            level = self.file.android_api
-            if level is None or not 0 < facts.api_level < level:
-                return None
+        if abi is not None and abi not in facts.exec_abis:
+            executes = ", ".join(facts.exec_abis) or "nothing known"
+            return f"{self.name} is built for {abi}, this phone executes {executes}"
+        level = self.file.android_api
+        if level is not None and 0 < facts.api_level < level:
             return f"{self.name} is built for API {level} and later, this phone has API {facts.api_level}"
-        return f"{self.name} is built for {abi}, this phone executes {', '.join(facts.exec_abis) or 'nothing known'}"
+        if self.page_bytes is not None and self.page_bytes < facts.page_bytes:
+            return f"{self.name} is aligned to {self.page_bytes} bytes, this phone has pages of {facts.page_bytes}"
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,19 +206,29 @@ class _Runtime:
 
     version: OrtVersion | None
     has_nnapi: bool | None
+    page_bytes: int | None = None
 
 
 def _runtime_in(files: Sequence[BinaryFile]) -> _Runtime:
     versions = [each.ort_version for each in files if each.ort_version is not None]
     nnapi = [each.has_nnapi for each in files if each.has_nnapi is not None]
-    return _Runtime(versions[-1] if versions else None, any(nnapi) if nnapi else None)
+    own = [each for each in files if each.exec_abi == files[0].exec_abi]  # not what a signal processor loads
+    pages = [each.page_bytes for each in own if each.page_bytes is not None]
+    return _Runtime(versions[-1] if versions else None, any(nnapi) if nnapi else None, min(pages, default=None))
 
 
 def _tool(name: str, file: BinaryFile, members: Sequence[tuple[str, Path]], runtime: _Runtime) -> Tool:
     hashes = {member: digest_of_file(path) for member, path in members}
     files = tuple(StageFile(name=member, source=path, sha256=hashes[member], mode=0o755) for member, path in members)
     unit = StageUnit(digest=digest_of(["binary", hashes]), files=files)
-    return Tool(name=name, unit=unit, file=file, ort_version=runtime.version, has_nnapi=runtime.has_nnapi)
+    return Tool(
+        name=name,
+        unit=unit,
+        file=file,
+        ort_version=runtime.version,
+        has_nnapi=runtime.has_nnapi,
+        page_bytes=runtime.page_bytes,
+    )
 
 
 def _kept(

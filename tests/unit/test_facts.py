@@ -254,3 +254,10 @@ def test_df_and_meminfo() -> None:
 @pytest.mark.parametrize("raw", ["", "-1", "1.5", "1e3", "٣", "1" * 20, "0x10"])
 def test_numbers_that_are_none(raw: str) -> None:
     assert whole_number(raw) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "size"), [("4096\n", 4096), ("16384\n", 16384), ("", 0), ("12345\n", 0), ("999999999999", 0), ("-1", 0)]
+)
+def test_a_page_of_memory(answer: str, size: int) -> None:
+    assert facts_from({"page": answer}, "s").page_bytes == size

@@ -21,6 +21,8 @@ def why_not_on(facts: BuildFacts, phone: PhoneFacts) -> str | None:
         return f"is built for {facts.abi}, {phone.identity} executes {', '.join(phone.exec_abis) or 'nothing known'}"
     if facts.android_api is not None and 0 < phone.api_level < facts.android_api:
         return f"needs API {facts.android_api}, {phone.identity} has API {phone.api_level}"
+    if facts.page_bytes is not None and facts.page_bytes < phone.page_bytes:
+        return f"is aligned to {facts.page_bytes} bytes, {phone.identity} has pages of {phone.page_bytes}"
     return None
 
 

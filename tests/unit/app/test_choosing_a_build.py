@@ -60,6 +60,11 @@ def test_what_no_phone_or_not_every_phone_executes() -> None:
     narrow = phone("A1", ("armeabi-v7a",), 26)
     assert why_not_on(FACTS, phone()) is None
     assert why_not_on(FACTS, phone(api=26)) == "needs API 27, R58 has API 26"
+    large = dataclasses.replace(phone(), page_bytes=16384)
+    small = dataclasses.replace(FACTS, page_bytes=4096)
+    assert why_not_on(FACTS, large) is None
+    assert why_not_on(small, phone()) is None
+    assert why_not_on(small, large) == "is aligned to 4096 bytes, R58 has pages of 16384"
     assert why_not_on(FACTS, narrow) == "is built for arm64-v8a, A1 executes armeabi-v7a"
     with pytest.raises(UsageError, match=r"A1: wide is built for arm64-v8a.*orch binaries add one for armeabi-v7a"):
         choose([build("wide")], [phone(), narrow])
@@ -86,6 +91,9 @@ def test_a_name_is_found_and_a_file_goes_before_it(tmp_path: Path, monkeypatch: 
     found = tools_for(wish, [virtual], home, (None, None))
     assert (found.a.name, found.a.file.exec_abi) == ("mine", "linux-x86_64")
     assert found.a.refusal(virtual) is None
+    assert found.a.page_bytes == 8  # as the crafted file has it
+    large = dataclasses.replace(virtual, page_bytes=16384)
+    assert found.a.refusal(large) == "mine is aligned to 8 bytes, this phone has pages of 16384"
     with pytest.raises(UsageError, match="v0: mine is built for linux-x86_64"):
         tools_for(wish, [phone("v0")], home, (None, None))
     without = wish_of(RunOptions(things=("m.onnx",)))
