@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,7 +36,7 @@ from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
 from orchestrator.lab import Lab
 from orchestrator.plan.case import Case, Side
-from orchestrator.plan.matrix import merge_by_phone
+from orchestrator.plan.matrix import Expansion, merge_by_phone
 from orchestrator.plan.order import trials_of
 from orchestrator.plan.pools import among, spares
 from orchestrator.store.kept_numbers import Number, Use
@@ -83,6 +83,10 @@ def begin(ready: Ready, site: Site) -> Farm:
     contents, kept, checks = contents_for(ready, site)
     if not ready.anew:
         refuse_unfinished(contents.run, kept, site.ledger, site.home)
+    if kept.tune:
+        from orchestrator.app.tuning import check_hunts  # noqa: PLC0415 - scipy comes with it
+
+        check_hunts(contents, kept)
     site.ledger.add_run(contents)
     if ready.wish.sides is not None:
         site.ledger.kept.keep([Number(run_id)], Use.GATED if kept.fail_if else Use.COMPARED, "orch ab")
@@ -176,6 +180,7 @@ def contents_for(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         command=ready.command,
         custom_ops=libraries,
         **_of_sides(ready),
+        tune=_of_search(ready, expansions, cases),
         slots=site.slots,
     )
     series = ready.wish.series
@@ -196,7 +201,7 @@ def contents_for(ready: Ready, site: Site) -> tuple[RunContents, Kept, Checks]:
         cases=(*cases, *canary),
         trials=tuple(
             trial
-            for phone, one in expansions.items()
+            for phone, one in (expansions if ready.wish.tune is None else {}).items()
             for trial in trials_of(
                 one.cases,
                 phone,
@@ -222,6 +227,15 @@ def _of_sides(ready: Ready) -> dict[str, Any]:
     return {"delta": sides.delta, "sides": words, "binaries": others, "fail_if": sides.fail_if}
 
 
+def _of_search(ready: Ready, expansions: Mapping[str, Expansion], cases: Sequence[Case]) -> dict[str, Any]:
+    """What a run's row keeps of a search: it plans its trials itself, round by round."""
+    if ready.wish.tune is None:
+        return {}
+    places = {case.case_id: at for at, case in enumerate(cases)}
+    own = {phone: tuple(places[case.case_id] for case in one.cases) for phone, one in expansions.items()}
+    return replace(ready.wish.tune, cases=own).as_json()
+
+
 def _lab_prepares(ready: Ready, home: Home) -> dict[str, tuple[StepName, ...]]:
     """What the lab's file wants done to each phone for every run, where it wants something."""
     lab = read_lab(home) if ready.wish.as_lab else Lab()
@@ -238,6 +252,7 @@ def _run_record(ready: Ready, run_id: str, kept: Kept, site: Site) -> RunRecord:
         sorted(kept.inputs),
         *(["sides", ready.tools.b.unit.digest, str(kept.delta)] if kept.delta is not None else []),
         *(["only", sorted(map(str, ready.wish.only))] if ready.wish.only is not None else []),
+        *(["tune", *(str(kept.tune[name]) for name in ("budget_s", "within", "objectives"))] if kept.tune else []),
         *(["prepare", kept.prepare] if kept.prepare else []),
         *(
             ["lab prepares", *sorted([phone, *steps] for phone, steps in kept.lab_prepares.items())]

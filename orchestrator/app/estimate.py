@@ -49,6 +49,8 @@ def estimate(wish: Wish, workshop: Workshop, tools: Tools, expansions: Mapping[s
     longest_s = max(lanes_s, default=0.0)
     if slots:
         longest_s = max(longest_s, sum(lanes_s) / slots)
+    if wish.tune is not None:  # rounds go on until the best is known, or this is gone
+        longest_s = wish.tune.budget_s * len(wish.models)
     used = {case.variant_id: case.inputs_digest for one in expansions.values() for case in one.cases}
     sizes = {
         variant.variant_id: variant.size_bytes for variant in workshop.variants.values() if not isinstance(variant, str)
@@ -61,5 +63,6 @@ def estimate(wish: Wish, workshop: Workshop, tools: Tools, expansions: Mapping[s
         bytes_a_phone=tool_bytes + times * sum(sizes[variant] + inputs[data] for variant, data in used.items()),
         trials=trials,
         at_most=wish.sides is not None
+        or wish.tune is not None
         or any(case.where_pays is not None for one in expansions.values() for case in one.cases),
     )

@@ -54,6 +54,8 @@ class Kept:
     """Virtual phones that compute at once; 0 in old runs: not known."""
     fail_if: tuple[str, ...] = ()
     """Gates on A beside B, as they were written."""
+    tune: Mapping[str, Any] = field(default_factory=dict)
+    """What is searched for on each phone (`orchestrator.store.hunts.Sought`); empty: nothing is."""
     origin: Mapping[str, Any] = field(default_factory=dict)
     """What a replay asks again (`orchestrator.report.replay`); empty: it is none."""
 

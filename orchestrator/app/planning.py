@@ -17,7 +17,7 @@ from orchestrator.measure.discoveries import rounds_to_tell
 from orchestrator.measure.sequential import Looks
 from orchestrator.plan.matrix import Expansion
 from orchestrator.plan.order import verified
-from orchestrator.report.numbers import plural
+from orchestrator.report.numbers import percent, plural, span
 from orchestrator.report.plan_text import PlanCase, PlanPhone, PlanView
 from orchestrator.report.summary import DroppedRow
 from orchestrator.store.lab_file import read_lab
@@ -70,6 +70,9 @@ def _notes(wish: Wish, expansions: Iterable[Expansion]) -> tuple[str, ...]:
     if wish.series:
         each = f"a series of {wish.plan.sustained:g} min for each setting, the phone to itself"
         notes.append(f"--sustained: {each}, in {plural(wish.series.processes, 'process', 'processes')}")
+    if wish.tune is not None:
+        each = f"{span(wish.tune.budget_s * len(wish.models))} a phone at most"
+        return (*notes, f"searched: {each}, in rounds of what may still be the best to {percent(wish.tune.within)}")
     if wish.sides is not None:
         looks = ", ".join(map(str, Looks(wish.sides.delta, wish.max_rounds).at))
         return (*notes, f"A beside B, in pairs: looked at after {looks} of them, ended where they decide")

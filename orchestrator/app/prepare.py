@@ -22,7 +22,7 @@ from orchestrator.app.wish import Wish
 from orchestrator.errors import Problem, UsageError
 from orchestrator.home import Home
 from orchestrator.plan.cells import ONNX, Cell, ort_recipe
-from orchestrator.plan.matrix import Expansion, Target, expand
+from orchestrator.plan.matrix import Expansion, Target, expand, in_one_step
 from orchestrator.plan.sides import expand_sides
 from orchestrator.variants.calibration import calibration_for
 from orchestrator.variants.canary import canary_model
@@ -251,11 +251,11 @@ def expand_all(wish: Wish, workshop: Workshop, tools: Tools, phones: Sequence[On
     expansions = {}
     for phone in phones:
         a, b = (_target(wish, workshop, tool, phone) for tool in (tools.a, tools.b))
-        if wish.sides is not None:
-            found = expand_sides(wish.sides, models, (a, b), workshop.variant_of)
-        else:
-            found = expand(wish.cells(phone.facts.cores, tools.a.ort_version), models, a, workshop.variant_of)
-        expansions[phone.facts.identity] = asked_of(found, wish, phone.facts.identity)
+        cells, sides = wish.cells(phone.facts.cores, tools.a.ort_version), wish.sides
+        of_sides = expand_sides(sides, models, (a, b), workshop.variant_of) if sides is not None else None
+        found = of_sides or expand(cells, models, a, workshop.variant_of)
+        found = asked_of(found, wish, phone.facts.identity)
+        expansions[phone.facts.identity] = in_one_step(found) if wish.tune is not None else found
     _refuse_hopeless_threads(wish, phones)
     return expansions
 

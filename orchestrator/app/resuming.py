@@ -63,8 +63,10 @@ def resume(run_id: str, site: Site, slots: int = 0, deadline_s: float | None = N
     kept = kept_from_text(contents.run.plan_json)
     kept = kept if deadline_s is None else replace(kept, deadline_s=deadline_s)
     blocks = ledger.open_blocks(run_id)
-    again = to_try_again(contents.cases, ledger.trials(run_id))
-    if not (again or blocks or open_ids(ledger, run_id) or ledger.untidy_blocks(run_id=run_id)):
+    trials = ledger.trials(run_id)
+    again = cut_off(trials) if kept.tune else to_try_again(contents.cases, trials)
+    searching = bool(kept.tune) and ledger.run_state(run_id) is not RunState.FINISHED
+    if not (again or blocks or searching or open_ids(ledger, run_id) or ledger.untidy_blocks(run_id=run_id)):
         if ledger.run_state(run_id) is not RunState.FINISHED:  # killed between its last trial's row and its own
             ledger.set_run_state(run_id, RunState.FINISHED)
         return Resumed(run_id=run_id, adopted=0, open_trials=0, farm=None)
@@ -141,6 +143,11 @@ def to_try_again(cases: Sequence[Case], trials: Sequence[TrialRow]) -> list[str]
         if place in places and isinstance(row.outcome, Skipped):
             again[row.trial_id] = row.trial
     return list(again)
+
+
+def cut_off(trials: Sequence[TrialRow]) -> list[str]:
+    """Of a search the trials, by id, that nobody came to: what was spoiled it has asked for again itself."""
+    return [row.trial_id for row in trials if isinstance(row.outcome, Skipped)]
 
 
 def _place(trial: Trial, cases: Mapping[str, Case]) -> tuple[str, str]:

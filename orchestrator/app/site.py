@@ -201,8 +201,13 @@ def farm_for(
         measured=[
             (trial, row.outcome) for trial, row in zip(planned, rows, strict=True) if isinstance(row.outcome, Measured)
         ],
+        hunting=kits if kept.tune else (),
     )
     farm = Farm(run_id, state, site.ledger, site.watcher, site.clock)
+    if kept.tune:
+        from orchestrator.app.tuning import tuner_of  # noqa: PLC0415 - scipy comes with it
+
+        farm.rounds.tuner = tuner_of(contents, kept, materials.cases, site.ledger)
     known, now = site.ledger.phones.all(), site.clock.now()
     proving = [phone for phone in kits if phone in known and known[phone].on_probation(now)]
     farm.probation = Probation(rules.canary, proving)

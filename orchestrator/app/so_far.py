@@ -201,6 +201,15 @@ class SoFar:
         first = Counter(self._place(trial) for trial in contents.trials if self._is_first(trial))
         self._figures |= {place: _Figures(count) for place, count in first.items()}
 
+    def round_added(self, trials: Iterable[Planned]) -> None:
+        """A phone is asked for more than was planned before."""
+        for trial in trials:
+            lane = self._lanes[trial.phone]
+            lane.total += 1
+            lane.open += 1
+            if trial.round == 1:
+                self._figures.setdefault(self._place(trial), _Figures(0)).first_round_open += 1
+
     def phone_gone(self, phone: str, why: str) -> None:
         """A phone is given up."""
         self._lanes[phone].gone = why or "lost"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from android_runner.capabilities import CommandDialect
 from android_runner.ort import OrtVersion
@@ -26,6 +27,9 @@ from orchestrator.plan.load import (
 from orchestrator.plan.presets import PRESETS, PresetFor, preset_cells, unknown
 from orchestrator.plan.series import MAX_MINUTES, Series, series_for
 from orchestrator.plan.sides import OneSide, Sides
+
+if TYPE_CHECKING:
+    from orchestrator.store.hunts import Sought
 
 MODEL_SUFFIXES = (".onnx", ".ort")
 DEFAULT_PRESET = "quick"
@@ -76,6 +80,8 @@ class Wish:
     as_lab: bool = True
     sides: Sides | None = None
     """A and B, where two are held against each other."""
+    tune: Sought | None = None
+    """What is searched for, where that decides which trials there are; its cases are not known yet."""
     only: frozenset[SeriesKey] | None = None
     """The series that are asked again, out of all that the plan has; None: all."""
 

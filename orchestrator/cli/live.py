@@ -38,6 +38,7 @@ from orchestrator.errors import ExitCode
 from orchestrator.farm.lock import PhoneLock
 from orchestrator.farm.loop import Farm
 from orchestrator.home import Home
+from orchestrator.plan.order import verified
 from orchestrator.plan.pools import pools_of, spares
 from orchestrator.report.numbers import plural, span
 from orchestrator.store.lab_file import read_lab
@@ -95,10 +96,16 @@ def go(  # noqa: PLR0913 - the options of one command
         workshop = prepared(wish, facts, home, tools.oldest, ahead)
     unasked = [OnPhone(facts=one) for one in facts if one.identity not in spares(pools.pools)]
     expansions = expand_all(wish, workshop, tools, unasked)
+    if wish.tune is not None:
+        from orchestrator.app.tune import check_search  # noqa: PLC0415 - scipy comes with it
+
+        check_search(wish, expansions)
     shared = slots if all(one.virtual for one in facts) else 0
     cost = estimate(wish, workshop, tools, expansions, shared)
+    cells = sum(len(verified(one.cases)) for one in expansions.values())
+    asked = plural(cost.trials, "trial") if wish.tune is None else f"{plural(cells, 'setting')} to search"
     say(
-        f"{plural(len(phones), 'phone')} · {plural(cost.trials, 'trial')} · "
+        f"{plural(len(phones), 'phone')} · {asked} · "
         f"{'at most' if cost.at_most else 'about'} {span(cost.seconds_s)} · "
         f"at most {cost.bytes_a_phone / 1e6:.0f} MB to each phone"
     )
@@ -221,7 +228,12 @@ def follow(
     with _interrupts(farm):  # before the run is named: who reads the line may press Ctrl-C
         say(f"run {farm.run_id}")
         contents = site.ledger.contents(farm.run_id)
-        comparing = Comparing(contents, farm, site, progress.refuse, libraries)
+
+        def refused(variant_id: str) -> None:
+            progress.refuse(variant_id)
+            farm.rounds.refuse(variant_id)
+
+        comparing = Comparing(contents, farm, site, refused, libraries)
         told_no_more(site.home, farm.run_id)  # what a process that died said last
         progress.begin(contents, teller(site.home, farm.run_id))
         try:

@@ -36,6 +36,7 @@ COMMANDS: dict[str, Entry] = {
     "show": Entry("reports", "Everyday", "Every round behind a row: figures, vitals, command, evidence."),
     "compare": Entry("compare", "Decide", "Compares what was measured: is NEW faster than BASE, and how sure?"),
     "ab": Entry("ab", "Decide", "Measures A beside B on the same phones, until it is decided."),
+    "tune": Entry("tune", "Decide", "Searches the best setting on each phone, within a budget."),
     "recommend": Entry("recommend", "Decide", "The best setting for each phone, and one for all, with why and price."),
     "replay": Entry("replay", "Decide", "Asks a row of an earlier run again: does it still say the same?"),
     "model": Entry("model", "Decide", "Check a model, build its variants, ship one: all on the host."),

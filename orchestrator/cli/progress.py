@@ -115,6 +115,11 @@ class Progress:
             self._say(f"{shown(one.label)} joins: {plural(len(contents.trials), 'trial')}")
         self._changed()
 
+    def round_added(self, trials: Sequence[Planned]) -> None:
+        """A search asks a phone for another round."""
+        self._so_far.round_added(trials)
+        self._changed()
+
     def phone_gone(self, phone: str, why: str) -> None:
         """A phone is given up."""
         self._so_far.phone_gone(phone, why)

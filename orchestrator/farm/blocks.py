@@ -38,7 +38,8 @@ class Lane:
     here, in words; empty as long as it may. `given_s`, `heard_s`: when its
     block was given, and when it last gave a sign of life; None before the first. `waits` blocks after the first left
     the phone waiting for its host `waited_s` in all. `put_off`: whole blocks that failed with "later" in a row.
-    `refused`: by case with what words it was refused here for good. `out`: its last block has not come home.
+    `refused`: by case with what words it was refused here for good. `out`: its last block has not come home. `rest_s`:
+    how long it is left alone before its next block.
     """
 
     phone: str
@@ -63,6 +64,7 @@ class Lane:
     waits: int = 0
     waited_s: float = 0.0
     put_off: int = 0
+    rest_s: float = 0.0
     refused: dict[str, Failed] = field(default_factory=dict)
     refusals: Refusals = field(default_factory=Refusals)
     strikes: Strikes = field(default_factory=Strikes)

@@ -10,17 +10,16 @@ from queue import Empty, SimpleQueue
 from android_runner.deadline import Clock, Deadline
 from android_runner.lease import epoch_above
 from android_runner.recovery.ladder import FAILED_OFTEN_S
-from orchestrator.digest import digest_of
 from orchestrator.farm.incidents import Trouble, write_down
 from orchestrator.farm.joining import Joined
 from orchestrator.farm.kit import task_id
 from orchestrator.farm.lane import Lane
 from orchestrator.farm.messages import (
-    BlockOrder,
     BlockOutcome,
     BlockTidied,
     HubLost,
     LaneBroken,
+    NextRound,
     PutAside,
     Report,
     RungTried,
@@ -30,8 +29,10 @@ from orchestrator.farm.messages import (
     TurnMissed,
     TurnTaken,
 )
+from orchestrator.farm.opening import open_block
 from orchestrator.farm.probation import Probation
 from orchestrator.farm.protocol import (
+    AskRound,
     BlockEnded,
     Command,
     EndTrial,
@@ -50,13 +51,12 @@ from orchestrator.farm.protocol import (
     StopPhone,
     Tick,
 )
+from orchestrator.farm.rounds import Rounds
 from orchestrator.farm.sharing import Turn
 from orchestrator.farm.state import FarmState
 from orchestrator.farm.tally import Tally
 from orchestrator.farm.watcher import Watcher
-from orchestrator.farm.worktext import work_to_text
 from orchestrator.store.ledger import Ledger
-from orchestrator.store.records import BlockRecord
 
 JOIN_S = 30.0
 """How long the end of a run waits for its lanes, all of them together."""
@@ -78,6 +78,7 @@ class Farm:
         self.boot_ids: dict[str, str] = {}
         self.probation = Probation()
         self.tally = Tally()
+        self.rounds = Rounds()
         self.left = False
         self.watches: Sequence[AbstractContextManager[object]] = ()
         """What watches this host while the run lasts, and reports to `post`."""
@@ -171,25 +172,20 @@ class Farm:
 
     def _take(self, report: Report | StopAsked) -> None:
         match report:
-            case Staged(phone, pushed_bytes):
-                self.watcher.staged(phone, pushed_bytes)
-                self._feed(Heard(phone, self._at_s()))
-            case TrialSeen(phone, seen):
-                self.watcher.trial_seen(phone, seen)
-                self._feed(Heard(phone, self._at_s()))
+            case Staged() | TrialSeen():
+                self._heard(report)
             case LaneBroken(phone, error):
                 self.tally.bugs.append(error)
                 self._feed(PhoneGone(phone, f"bug: {error!r}", for_good=True))
             case BlockOutcome():
-                self.ledger.record_attempts(report.attempts)
-                self.ledger.close_block(report.block_id, report.ending, self.clock.now())
-                self.lanes[report.event.phone].stored(report.block_id)
-                self.watcher.block_stored(report)
-                self._feed(replace(report.event, at_s=self._at_s()))
+                self._store(report)
             case RungTried() | ServerSeen() | HubLost() | PutAside():
                 self._trouble(report)
             case BlockTidied(_, block_id):
                 self.ledger.block_tidied(block_id, self.clock.now())
+            case NextRound():
+                wanted = self.state.wants_round(report.phone)
+                self._feed(self.rounds.add(report, self.run_id, self.ledger, self.watcher, self.clock, wanted=wanted))
             case TurnTaken() | TurnMissed():
                 self._turn_ended(report)
             case PhoneTaken(phone, why):
@@ -200,6 +196,21 @@ class Farm:
                 self._feed(report)
             case _:
                 self._feed(report)
+
+    def _heard(self, report: Staged | TrialSeen) -> None:
+        if isinstance(report, Staged):
+            self.watcher.staged(report.phone, report.pushed_bytes)
+        else:
+            self.watcher.trial_seen(report.phone, report.task_id)
+        self._feed(Heard(report.phone, self._at_s()))
+
+    def _store(self, report: BlockOutcome) -> None:
+        self.ledger.record_attempts(report.attempts)
+        self.rounds.saw(report.attempts)
+        self.ledger.close_block(report.block_id, report.ending, self.clock.now())
+        self.lanes[report.event.phone].stored(report.block_id)
+        self.watcher.block_stored(report)
+        self._feed(replace(report.event, at_s=self._at_s()))
 
     def _trouble(self, report: Trouble) -> None:
         if isinstance(report, PutAside) and self.blames_hub(report.phone):
@@ -243,17 +254,14 @@ class Farm:
         match command:
             case RunBlock():
                 self._run_block(command)
-            case EndTrial(trial, outcome):
-                self.tally.count(outcome)
-                self.ledger.end_trial(trial.trial_id, outcome)
-                self.watcher.trial_ended(command)
+            case AskRound(phone):
+                self.rounds.ask(self.lanes[phone], self.post)
+            case EndTrial():
+                self._end_trial(command)
             case FixIterations(phone, case_id, iterations):
                 self.ledger.set_iterations(self.run_id, case_id, phone, iterations)
-            case StopPhone(phone, kill):
-                control = self.lanes[phone].control
-                control.stop()
-                if kill:
-                    control.kill()
+            case StopPhone():
+                self._stop_phone(command)
             case MoveTrial(trial, left):
                 self.ledger.move_trial(trial.trial_id, trial.phone)
                 self.watcher.trial_moved(trial, left)
@@ -264,32 +272,29 @@ class Farm:
             case Finish():
                 self._done = True
 
+    def _stop_phone(self, command: StopPhone) -> None:
+        self.lanes[command.phone].control.stop()
+        if command.kill:
+            self.lanes[command.phone].control.kill()
+
+    def _end_trial(self, command: EndTrial) -> None:
+        self.tally.count(command.outcome)
+        self.rounds.learn(command.trial, command.outcome)
+        self.ledger.end_trial(command.trial.trial_id, command.outcome)
+        self.watcher.trial_ended(command)
+
     def _run_block(self, command: RunBlock) -> None:
         phone = command.phone
-        turn = self.turns.get(phone)
-        if turn is not None and not turn.begins_block():
+        if (turn := self.turns.get(phone)) is not None and not turn.begins_block():
             self._waits[phone] = command
             self.watcher.phone_shared(phone, turn.next_one())
             lane = self.lanes[phone]
             lane.between(lambda: self.post(turn.pass_on(lane, lane.over)))
             return
         self._blocks += 1
-        epoch = self.epochs[phone]
-        block_id = f"{self.run_id}-{digest_of([self.run_id, phone, epoch, self._blocks])[:10]}"
-        tasks = {task_id(index, work): work for index, work in enumerate(command.works)}
-        self.ledger.open_block(
-            BlockRecord(
-                block_id=block_id,
-                run_id=self.run_id,
-                phone=phone,
-                epoch=epoch,
-                boot_id=self.boot_ids[phone],
-                opened_at=self.clock.now(),
-                tasks={name: work_to_text(work) for name, work in tasks.items()},
-            )
-        )
-        self.watcher.block_given(phone, tasks)
-        order = BlockOrder(
-            block_id=block_id, epoch=epoch, works=command.works, next_cases=command.next_cases, pause_s=command.pause_s
-        )
+        order = open_block(
+            command, self.run_id, self.ledger, self._blocks,
+            epoch=self.epochs[phone], boot_id=self.boot_ids[phone], now=self.clock.now(),
+        )  # fmt: skip
+        self.watcher.block_given(phone, {task_id(index, work): work for index, work in enumerate(command.works)})
         self.lanes[phone].give(order)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from android_runner.block import Block
@@ -9,6 +10,7 @@ from android_runner.recovery.keeper import ServerEvent
 from android_runner.recovery.rungs import Step
 from orchestrator.farm.protocol import BlockEnded, PhoneGone, PhoneTaken, PhoneUp, Work
 from orchestrator.farm.siblings import HubIncident
+from orchestrator.plan.case import Trial
 from orchestrator.store.records import AttemptRecord
 
 
@@ -122,8 +124,20 @@ class TurnMissed:
     phone: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextRound:
+    """What a phone's searches ask of it next, after `rest_s` seconds of rest; `ended` says by model which are over, and
+    why. Without trials nothing more is asked."""
+
+    phone: str
+    trials: tuple[Trial, ...]
+    rest_s: float
+    ended: Mapping[str, str]
+
+
 Report = (
-    TurnTaken
+    NextRound
+    | TurnTaken
     | TurnMissed
     | BlockTidied
     | RungTried

@@ -82,6 +82,16 @@ class PhoneAdded:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundAdded:
+    """What a search asks of a phone next, after it was left alone for `rest_s` seconds: planned, and in the ledger. No
+    trials: it asks nothing more."""
+
+    phone: str
+    trials: tuple[Planned, ...]
+    rest_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class PhoneTaken:
     """Somebody takes a phone out of the run (held, in quarantine, retired): a trial on it is finished, no further one
     begins. `why` in words."""
@@ -144,7 +154,9 @@ class Tick:
     at_s: float
 
 
-Event = PhoneUp | PhoneGone | PhoneAdded | PhoneTaken | BlockEnded | StopAsked | SiblingsLost | Heard | Tick
+Event = (
+    PhoneUp | PhoneGone | PhoneAdded | RoundAdded | PhoneTaken | BlockEnded | StopAsked | SiblingsLost | Heard | Tick
+)
 
 # --- commands ---------------------------------------------------------------------------------------------------
 
@@ -157,6 +169,13 @@ class RunBlock:
     works: tuple[Work, ...]
     next_cases: tuple[str, ...] = ()
     pause_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class AskRound:
+    """A phone has nothing left to do: ask its searches for their next round, and answer with `RoundAdded`."""
+
+    phone: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,4 +225,4 @@ class Finish:
     """Every trial has its row."""
 
 
-Command = RunBlock | EndTrial | FixIterations | StopPhone | MoveTrial | GiveUp | Finish
+Command = RunBlock | AskRound | EndTrial | FixIterations | StopPhone | MoveTrial | GiveUp | Finish

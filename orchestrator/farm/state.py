@@ -8,7 +8,8 @@ first is over, with what pays (`second_step`). A trial ends `measured`, `failed`
 
 What failed is tried again as the error itself says (`retry`): here, later, or on another phone of its pool (`moving`).
 A phone that does not answer keeps its trials as long as other phones have something to do, and may come back; one that
-fails again and again by the lab's fault is left alone. A phone may be added at any time.
+fails again and again by the lab's fault is left alone. A phone may be added at any time. Where a search is `hunting`
+for the best setting, a phone that has nothing left to do is asked for its next round.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from android_runner.errors import Retry
+from orchestrator.farm.ahead import cases_ahead
 from orchestrator.farm.blocks import Lane, LaneState, Rules, next_works
+from orchestrator.farm.hunting import Hunting
 from orchestrator.farm.invariants import all_hold, lane_holds
 from orchestrator.farm.protocol import (
     BlockEnded,
@@ -30,17 +33,16 @@ from orchestrator.farm.protocol import (
     PhoneTaken,
     PhoneUp,
     Planned,
+    RoundAdded,
     RunBlock,
     SiblingsLost,
     StopAsked,
     StopPhone,
     Tick,
-    Work,
-    WorkEnded,
 )
 from orchestrator.farm.retry import MAX_ATTEMPTS, pause_s
 from orchestrator.farm.tries import Tries
-from orchestrator.outcome import Failed, Measured, Outcome, SkipReason
+from orchestrator.outcome import Measured, Outcome, SkipReason
 from orchestrator.plan.case import Purpose
 
 MAX_BARREN_BLOCKS = 3
@@ -57,11 +59,13 @@ class FarmState:
         iterations: Mapping[tuple[str, str], int] | None = None,
         phones: Iterable[str] = (),
         measured: Iterable[tuple[Planned, Measured]] = (),
+        hunting: Iterable[str] = (),
     ) -> None:
         """`iterations` by (case, phone), and what was `measured`, are known from before, when a run goes on."""
         self.rules = rules
         self.lanes: dict[str, Lane] = {phone: Lane(phone, []) for phone in phones}
         self.tries = Tries(self.lanes, rules)
+        self.hunting = Hunting(hunting)
         self.closed: SkipReason | None = None
         self._away: set[str] = set()
         self._now_s = 0.0
@@ -95,6 +99,8 @@ class FarmState:
                 self._wind_down(self.lanes[phone], False, commands)
             case PhoneAdded():
                 self._phone_added(event)
+            case RoundAdded(phone, trials, rest_s):
+                self._round_added(self.lanes[phone], trials, rest_s)
             case BlockEnded():
                 self._block_ended(event, commands)
             case StopAsked(kill):
@@ -111,11 +117,12 @@ class FarmState:
         that are away."""
         while self.tries.hungry:
             self._feed(self.tries.hungry.pop(), commands)
-        if self._away and self.tries.open == sum(self.lanes[phone].open for phone in self._away):
+        hunting = self.closed is None and self.hunting.goes_on(self.lanes)
+        if self._away and not hunting and self.tries.open == sum(self.lanes[phone].open for phone in self._away):
             for phone in sorted(self._away):
                 self.tries.skip_all(self.lanes[phone], SkipReason.PHONE_LOST, commands)
         busy = (lane.state is LaneState.RUNNING for lane in self.lanes.values())
-        if not self.tries.open and not self._finished and not any(busy):
+        if not (self.tries.open or hunting or self._finished or any(busy)):
             self._finished = True
             commands.append(Finish())
 
@@ -146,6 +153,18 @@ class FarmState:
         self._finished = False
         if lane.state is not LaneState.DOWN:
             self.tries.hungry.append(lane)
+
+    def _round_added(self, lane: Lane, trials: Sequence[Planned], rest_s: float) -> None:
+        self.hunting.told(lane.phone, more=bool(trials))
+        lane.waiting += trials
+        lane.rest_s = rest_s
+        self.tries.open += len(trials)
+        self.tries.hungry.append(lane)
+
+    def wants_round(self, phone: str) -> bool:
+        """Whether a round that was asked for may still be run."""
+        lane = self.lanes[phone]
+        return self.closed is None and not lane.taken and lane.state is LaneState.IDLE
 
     def _phone_gone(self, lane: Lane, commands: list[Command], *, for_good: bool) -> None:
         if for_good:
@@ -188,15 +207,15 @@ class FarmState:
         lane.block_came(event.took_s, event.at_s)
         if lane.state is LaneState.GONE:
             for ended in event.ended:
-                self._work_ended(lane, ended, own, commands)
+                self.tries.work_ended(lane, ended, own, commands)
             return
         self._away.discard(lane.phone)
         lane.state = LaneState.IDLE
         if timed := sum(ended.work.trial is not None for ended in event.ended):
             lane.trial_s = event.took_s / timed
-        again = [trial for ended in event.ended for trial in self._work_ended(lane, ended, own, commands)]
+        again = [trial for ended in event.ended for trial in self.tries.work_ended(lane, ended, own, commands)]
         if event.failure is not None:
-            again += self._none_ran(lane, event.not_started, event.failure, own, commands)
+            again += self.tries.none_ran(lane, event.not_started, event.failure, own, commands)
         else:
             left = [work.trial for work in event.not_started if work.trial and work.trial.trial_id in own]
             again += [trial for one in left for trial in self.tries.not_started(lane, one, commands)]
@@ -210,38 +229,6 @@ class FarmState:
             commands.append(GiveUp(lane.phone, f"{MAX_BARREN_BLOCKS} blocks in a row of which it started nothing"))
             self._leave(lane, SkipReason.PHONE_LOST, commands)
         self._feed(lane, commands)
-
-    def _none_ran(
-        self, lane: Lane, works: Sequence[Work], failure: Failed, own: set[str], commands: list[Command]
-    ) -> list[Planned]:
-        """Take in why nothing of a block, or nothing more, could run; the trials to be tried again."""
-        lane.strikes.block_failed(failure)
-        again: list[Planned] = []
-        for work in works:
-            if work.trial is not None and work.trial.trial_id in own:
-                again += self.tries.tried(lane, work.trial, failure, commands)
-            elif work.purpose is Purpose.CALIBRATE:
-                self.tries.calibrated(lane, WorkEnded(work, failure), commands)
-        return again
-
-    def _work_ended(self, lane: Lane, ended: WorkEnded, own: set[str], commands: list[Command]) -> list[Planned]:
-        """Take one process's end in; its trial where that is to be tried again."""
-        work, outcome = ended.work, ended.outcome
-        if isinstance(outcome, Measured):
-            lane.strikes.went_well()
-        else:
-            lane.strikes.process_failed(work.case_id, outcome)
-        if work.trial is not None and work.trial.trial_id not in own:
-            self.tries.came_late(work.trial, outcome, commands)
-        elif work.trial is not None and work.purpose is Purpose.SUSTAIN:
-            self.tries.end(work.trial, outcome, commands)  # never again: the phone has cooled down by then
-        elif work.trial is not None:
-            return self.tries.tried(lane, work.trial, outcome, commands)
-        elif work.purpose is Purpose.CALIBRATE:
-            self.tries.calibrated(lane, ended, commands)
-        else:
-            lane.mute |= isinstance(outcome, Failed) and outcome.retry is Retry.NEVER
-        return []
 
     # --- decisions ----------------------------------------------------------------------------------------------
 
@@ -267,6 +254,8 @@ class FarmState:
         if (self.closed is not None or lane.taken) and lane.state in (LaneState.IDLE, LaneState.DOWN):
             self._wind_down(lane, False, commands)
         if lane.state is not LaneState.IDLE or not lane.waiting:
+            if self.wants_round(lane.phone):
+                self.hunting.ask(lane, commands)
             return
         self.tries.decide(lane, commands)
         self.tries.leave_out(lane, commands)
@@ -281,12 +270,9 @@ class FarmState:
         lane.heard_s = self._now_s
         rounds = [work.round for work in works if work.trial is not None and work.purpose is Purpose.TIME]
         lane.last_round = max([lane.last_round, *rounds])
-        coming = dict.fromkeys(trial.case_id for trial in lane.waiting)
-        if self.rules.canary is not None and rounds and not lane.mute:
-            coming[self.rules.canary.case_id] = None
-        now = {work.case_id for work in works}
-        later = tuple(case for case in coming if case not in now)
-        commands.append(RunBlock(lane.phone, works, later, pause_s(lane.put_off)))
+        later = cases_ahead(lane, works, self.rules)
+        commands.append(RunBlock(lane.phone, works, later, max(lane.rest_s, pause_s(lane.put_off))))
+        lane.rest_s = 0.0
 
     # --- invariants ---------------------------------------------------------------------------------------------
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from android_runner.errors import Blame, Retry
 from orchestrator.farm.blocks import Lane, Rules, over_budget
 from orchestrator.farm.enough import Enough
 from orchestrator.farm.moving import Moves
 from orchestrator.farm.paired import Pairs
-from orchestrator.farm.protocol import Command, EndTrial, FixIterations, MoveTrial, Planned, WorkEnded
+from orchestrator.farm.protocol import Command, EndTrial, FixIterations, MoveTrial, Planned, Work, WorkEnded
 from orchestrator.farm.retry import MAX_ATTEMPTS, Again, again
 from orchestrator.farm.second_step import FirstStep
 from orchestrator.outcome import INVALID, Failed, Measured, Outcome, Skipped, SkipReason
@@ -50,6 +50,38 @@ class Tries:
         if next_calibration(done) is None:
             lane.iterations[case_id] = iterations_for(done[-1], self._rules.length)
             commands.append(FixIterations(lane.phone, case_id, lane.iterations[case_id]))
+
+    def none_ran(
+        self, lane: Lane, works: Sequence[Work], failure: Failed, own: set[str], commands: list[Command]
+    ) -> list[Planned]:
+        """Take in why nothing of a block, or nothing more, could run; the trials to be tried again."""
+        lane.strikes.block_failed(failure)
+        again: list[Planned] = []
+        for work in works:
+            if work.trial is not None and work.trial.trial_id in own:
+                again += self.tried(lane, work.trial, failure, commands)
+            elif work.purpose is Purpose.CALIBRATE:
+                self.calibrated(lane, WorkEnded(work, failure), commands)
+        return again
+
+    def work_ended(self, lane: Lane, ended: WorkEnded, own: set[str], commands: list[Command]) -> list[Planned]:
+        """Take one process's end in; its trial where that is to be tried again."""
+        work, outcome = ended.work, ended.outcome
+        if isinstance(outcome, Measured):
+            lane.strikes.went_well()
+        else:
+            lane.strikes.process_failed(work.case_id, outcome)
+        if work.trial is not None and work.trial.trial_id not in own:
+            self.came_late(work.trial, outcome, commands)
+        elif work.trial is not None and work.purpose is Purpose.SUSTAIN:
+            self.end(work.trial, outcome, commands)  # never again: the phone has cooled down by then
+        elif work.trial is not None:
+            return self.tried(lane, work.trial, outcome, commands)
+        elif work.purpose is Purpose.CALIBRATE:
+            self.calibrated(lane, ended, commands)
+        else:
+            lane.mute |= isinstance(outcome, Failed) and outcome.retry is Retry.NEVER
+        return []
 
     def tried(self, lane: Lane, trial: Planned, outcome: Measured | Failed, commands: list[Command]) -> list[Planned]:
         """Take the end of one try in: the trial where it is to be tried again at once."""

@@ -53,6 +53,10 @@ class Watcher(Protocol):
         """A phone came while the run lasts; these contents are its own."""
         ...
 
+    def round_added(self, trials: Sequence[Planned]) -> None:
+        """A search asks a phone for another round."""
+        ...
+
     def phone_gone(self, phone: str, why: str) -> None:
         """A phone does not answer any more, or is left alone; it is back when it is given a block."""
         ...

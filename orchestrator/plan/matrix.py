@@ -190,6 +190,11 @@ def _for_the_cpu(recipe: Recipe) -> str | None:
     return None
 
 
+def in_one_step(expansion: Expansion) -> Expansion:
+    """A phone's part of the matrix without a second step: where a search finds out what pays."""
+    return replace(expansion, cases=tuple(replace(case, where_pays=None) for case in expansion.cases))
+
+
 def merge_by_phone(expansions: Mapping[str, Expansion]) -> tuple[Case, ...]:
     """The distinct cases of all phones, each once; of the first step if it is that on one of them."""
     seen: dict[str, Case] = {}

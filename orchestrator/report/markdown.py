@@ -31,6 +31,7 @@ from orchestrator.report.terminal import (
     setting_name,
 )
 from orchestrator.report.trust_text import shell_notes, trust_words
+from orchestrator.report.tune_text import tune_section
 
 METHOD = (
     "p50 is the median of the rounds' p50s, p90 the median of their p90s; a round is one process. Percentiles inside a "
@@ -48,6 +49,7 @@ def render_markdown(summary: RunSummary, *, repeat_command: str = "") -> str:
     lines += ["", METHOD, ""]
     lines += ["## Asked again", "", *blocks(replay_section(summary.replay))] if summary.replay is not None else []
     lines += ["## A beside B", "", *blocks(ab_section(summary.ab, summary.gates))] if summary.ab is not None else []
+    lines += ["## The search", "", *blocks(tune_section(summary.tune))] if summary.tune is not None else []
     for model in summary.models:
         lines += _model(summary, model)
     lines += _provenance(summary, repeat_command or summary.head.command)
@@ -65,7 +67,7 @@ def _model(summary: RunSummary, model: ModelSummary) -> list[str]:
     ]
     real = [phone for phone in model.phones if not phone.virtual]
     virtual = [phone for phone in model.phones if phone.virtual]
-    answered = summary.ab is not None or summary.replay is not None  # above
+    answered = summary.answered_above
     if real and not answered:
         lines += _answers(real)
     if real:

@@ -7,13 +7,16 @@ in the column names. A column that is not there reads as nothing said, so that o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from orchestrator.store.hunts import Hunt
+    from orchestrator.tuning.attempts import Attempt
 
 Row = Mapping[str, object]
 
@@ -25,6 +28,11 @@ class RunFrames(Protocol):
     def runs(self) -> pd.DataFrame:
         """One row: run, created_at, finished_at, state, plan_name, plan_digest, seed, rounds, note, tags,
         binary_name, binary_digest, binary_ort_version, script_digest, orch_version, host, user, command."""
+        ...
+
+    @property
+    def searches(self) -> Sequence[tuple[Hunt, Sequence[Attempt]]]:
+        """The searches for the best setting, with what they were told; none where nothing was searched for."""
         ...
 
     @property

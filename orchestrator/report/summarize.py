@@ -27,6 +27,8 @@ from orchestrator.report.stats import Sureness, Verdict
 from orchestrator.report.summary import DroppedRow, ModelSummary, RunHead, RunSummary, TwinDifference, VariantRow
 from orchestrator.report.sustained import Sustained, sustained_of
 from orchestrator.report.tally import count_trials
+from orchestrator.report.tune import TuneReport
+from orchestrator.report.tune_text import tune_headline
 
 
 def summarize(frames: RunFrames) -> RunSummary:
@@ -63,17 +65,28 @@ def summarize(frames: RunFrames) -> RunSummary:
         _model(model, by_phone, known, variants, dropped, ab) for model, by_phone in groups.items() if by_phone
     )
     models = models if again is None else tuple(map(_as_asked_again, models))
+    tune = _searched(frames, phones, trials, text(run, "state"))
     return RunSummary(
-        headline=_headline(models, ab, again),
+        headline=tune_headline(tune) if tune is not None else _headline(models, ab, again),
         head=_head(runs, attempts, variants),
         counts=count_trials(trials),
         models=models,
         ab=ab,
         gates=_gates(run, ab),
         replay=again,
+        tune=tune,
         hands=needs_hands(incidents_of(source.records(frames.incidents))),
         unread=frames.unread,
     )
+
+
+def _searched(frames: RunFrames, phones: Mapping[str, Row], trials: Sequence[Row], state: str) -> TuneReport | None:
+    searches = frames.searches
+    if not searches:
+        return None
+    from orchestrator.report.searched import tune_report  # noqa: PLC0415 - scipy comes with it
+
+    return tune_report(searches, phones, trials, state)
 
 
 def _gates(run: Row, ab: AbAnswer | None) -> tuple[GateResult, ...]:

@@ -19,6 +19,7 @@ from orchestrator.report.replay import Replay
 from orchestrator.report.stats import Ratio, Verdict
 from orchestrator.report.sustained import Sustained
 from orchestrator.report.trust import PhoneTrust
+from orchestrator.report.tune import TuneReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,3 +214,10 @@ class RunSummary:
     """What became of the gates on A beside B."""
     replay: Replay | None = None
     """Whether a row that was asked again says the same."""
+    tune: TuneReport | None = None
+    """What searches for the best setting found, where that was asked for."""
+
+    @property
+    def answered_above(self) -> bool:
+        """Whether what was asked has its answer before the models: A beside B, a replay, a search."""
+        return self.ab is not None or self.replay is not None or self.tune is not None

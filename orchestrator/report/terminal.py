@@ -22,6 +22,7 @@ from orchestrator.report.summary import ModelSummary, PhoneAnswer, RunSummary, S
 from orchestrator.report.sustained_text import sustained_headline, sustained_lines
 from orchestrator.report.tally import outcome_words
 from orchestrator.report.trust_text import shell_notes, trust_words
+from orchestrator.report.tune_text import tune_lines
 from orchestrator.report.variants_text import variant_lines
 
 MIN_WIDTH = 80
@@ -44,6 +45,7 @@ def render_terminal(summary: RunSummary, *, all_tables: bool = False, width: int
     lines += _head(summary, width)
     lines += [(), *ab_lines(summary.ab, width, summary.gates)] if summary.ab is not None else []
     lines += [(), *replay_lines(summary.replay, width)] if summary.replay is not None else []
+    lines += [(), *tune_lines(summary.tune, width)] if summary.tune is not None else []
     for model in summary.models:
         lines.append(())
         lines += _model(summary, model, all_tables, width)
@@ -116,7 +118,7 @@ def _model(summary: RunSummary, model: ModelSummary, all_tables: bool, width: in
     real = [phone for phone in model.phones if not phone.virtual]
     virtual = [phone for phone in model.phones if phone.virtual]
     widths = _answer_widths(model.phones, width)
-    answered = summary.ab is not None or summary.replay is not None  # above, pair by pair
+    answered = summary.answered_above
     if real and not answered:
         lines += _answers(real, widths, width)
     if virtual:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -34,6 +35,10 @@ from orchestrator.store.run_rows import hold_together
 from orchestrator.store.trace_rows import cold_cells, operator_cells, warm_attempts
 from orchestrator.store.typed import frame_of, typed
 from orchestrator.store.verify_rows import Verified, check_cells, other_nodes, verified_cells, wanted_nodes
+
+if TYPE_CHECKING:
+    from orchestrator.store.hunts import Hunt
+    from orchestrator.tuning.attempts import Attempt
 
 MAX_CLAIM_GRAPH_BYTES = 256 * 1024 * 1024
 
@@ -92,6 +97,13 @@ class RunFrames:
         """Read all that the ledger says; it may be closed afterwards. Evidence is still read when asked for."""
         _ = (self._contents, self._summary, self._trial_rows, self._attempt_records, self.incidents, self._cleaned)
         return self
+
+    @cached_property
+    def searches(self) -> list[tuple[Hunt, list[Attempt]]]:
+        """The searches for the best setting, with what they were told; none where nothing was searched for."""
+        from orchestrator.store.hunts import hunted  # noqa: PLC0415 - scipy comes with it
+
+        return hunted(self._contents, self._trial_rows, self._attempt_records)
 
     @cached_property
     def runs(self) -> pd.DataFrame:

@@ -8,12 +8,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.plan.case import UNPLANNED
+from orchestrator.plan.case import UNPLANNED, Trial
 from orchestrator.store.records import RunContents
 from orchestrator.store.run_rows import add_event, case_row, dropped_row, phone_row, run_row, trial_row, variant_row
 from orchestrator.store.schema import RUN_CASE, RUN_DROPPED, RUN_PHONE, RUN_VARIANT, TRIAL
 
 JOINED = "phone joined"
+ROUND = "round planned"
 
 
 def insert_joined(connection: sa.Connection, run_id: str, contents: RunContents, at: datetime) -> None:
@@ -34,6 +35,15 @@ def insert_joined(connection: sa.Connection, run_id: str, contents: RunContents,
         connection.execute(TRIAL.insert(), rows)
     for one in contents.phones:
         add_event(connection, run_id, JOINED, at, trial=None, detail=f"{one.phone}: {len(planned)} trials planned")
+
+
+def insert_round(connection: sa.Connection, run_id: str, trials: Sequence[Trial], at: datetime) -> None:
+    """Append trials of cases and phones that the run has. Raises StoreError when there is no such run."""
+    run_row(connection, run_id)
+    first = _next(connection, TRIAL, run_id)
+    connection.execute(TRIAL.insert(), [trial_row(run_id, first + at, trial) for at, trial in enumerate(trials)])
+    detail = f"{trials[0].phone}: {len(trials)} trials of round {trials[0].round}"
+    add_event(connection, run_id, ROUND, at, trial=None, detail=detail)
 
 
 def _append(

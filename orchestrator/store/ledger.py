@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from android_runner.block import BlockEnding
 from orchestrator.outcome import Outcome
+from orchestrator.plan.case import Trial
 from orchestrator.store import block_rows, joined_rows, run_rows, trial_rows
 from orchestrator.store.address import ledger_address
 from orchestrator.store.alert_book import AlertBook
@@ -99,6 +100,11 @@ class Ledger:
         """Write down all that is asked of a phone that came while the run lasts."""
         with self._database.writing() as connection:
             joined_rows.insert_joined(connection, run_id, contents, at)
+
+    def add_round(self, run_id: str, trials: Sequence[Trial], at: datetime) -> None:
+        """Write down what a search asks for next, before any of it is told to a phone."""
+        with self._database.writing() as connection:
+            joined_rows.insert_round(connection, run_id, trials, at)
 
     def find_run(self, text: str, now: datetime | None = None) -> str:
         """The run that `text` means: `@last`, `@yesterday`, a name, a unique beginning or the last part of one.

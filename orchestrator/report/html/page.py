@@ -48,6 +48,7 @@ from orchestrator.report.terminal import (
     setting_name,
 )
 from orchestrator.report.trust_text import shell_notes, trust_words
+from orchestrator.report.tune_text import tune_section
 
 if TYPE_CHECKING:
     import jinja2
@@ -132,6 +133,7 @@ def render_html(summary: RunSummary, frames: DetailFrames) -> str:
         columns=[head.replace("default", base) for head in COLUMNS],
         base=base,
         ab=ab_section(summary.ab, summary.gates),
+        tune=tune_section(summary.tune),
         replay=replay_section(summary.replay),
         legend=LEGEND,
         method=METHOD,

@@ -26,6 +26,7 @@ class Frames:
     placements: pd.DataFrame = field(default_factory=pd.DataFrame)
     partitions: pd.DataFrame = field(default_factory=pd.DataFrame)
     checks: pd.DataFrame = field(default_factory=pd.DataFrame)
+    searches: tuple = ()
     cold_starts: pd.DataFrame = field(default_factory=pd.DataFrame)
     incidents: pd.DataFrame = field(default_factory=pd.DataFrame)
     operators: pd.DataFrame = field(default_factory=pd.DataFrame)
