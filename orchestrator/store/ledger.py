@@ -54,8 +54,7 @@ class Ledger:
     """A home's ledger. Threads may share one, and processes the file; each method is one transaction.
 
     `phones` is the lab's registry, `incidents` what happened, `batteries` theirs, `alerts` what nightlies told,
-    `history` what nights left of a series.
-    `kept` says which numbers somebody went by, `cleanings` whose raw files were removed.
+    `history` what nights left of a series, `kept` which numbers somebody went by, `cleanings` whose raw files went.
     Every method raises StoreError when the database can't be read or written, and that only for reasons outside the
     program; calls that make no sense (an unknown trial, a second end) raise ValueError.
     """
@@ -298,5 +297,4 @@ class Ledger:
     def counts(self, run_id: str) -> Counts:
         """A run's trials by state."""
         with self._database.reading() as connection:
-            run_rows.run_row(connection, run_id)
-            return run_rows.summaries(connection, run_id)[0].counts
+            return run_rows.summaries(connection, run_rows.run_row(connection, run_id).run_id)[0].counts
