@@ -69,7 +69,7 @@ def runnable(line: str) -> list[str]:
             out.append(re.sub(r"R58N30ABCDE", "virtual-pixel-8-1", here))
     if out[0] in ("run", "plan"):
         out = ["plan", *out[1:], "--device", "virtual:pixel-8"]
-    if out[0] == "ab":
+    if out[0] in ("ab", "tune"):
         out += ["--device", "virtual:pixel-8", "--dry-run"]
     return out
 
