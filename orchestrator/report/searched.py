@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from orchestrator.report import source
 from orchestrator.report.source import Row, text
 from orchestrator.report.tune import GOES_ON, Lack, TuneAnswer, TunePlace, TuneReport
-from orchestrator.store.hunts import Hunt
+from orchestrator.store.hunts import Hopeless, Hunt
 from orchestrator.tuning.answer import Placed, Tuned, tuned
 from orchestrator.tuning.attempts import Attempt
 from orchestrator.tuning.search import Ended, Why
@@ -17,7 +17,7 @@ CUT_OFF = "cut off"
 
 
 def tune_report(
-    searches: Sequence[tuple[Hunt, Sequence[Attempt]]],
+    searches: Sequence[tuple[Hunt | Hopeless, Sequence[Attempt]]],
     phones: Mapping[str, Row],
     trials: Sequence[Row],
     state: str,
@@ -25,11 +25,15 @@ def tune_report(
     """The answers of a run's searches; None where there were none. `state`: where the run stands."""
     if not searches:
         return None
-    goal = searches[0][0].search.goal
-    answers = [
-        _answer(hunt, attempts, phones.get(hunt.phone, {}), _end_of(hunt, trials, state)) for hunt, attempts in searches
-    ]
+    answers = []
+    for hunt, attempts in searches:
+        phone = phones.get(hunt.phone, {})
+        if isinstance(hunt, Hopeless):
+            answers.append(_hopeless(hunt, phone))
+        else:
+            answers.append(_answer(hunt, attempts, phone, _end_of(hunt, trials, state)))
     answers.sort(key=lambda one: one.virtual)
+    goal = searches[0][0].goal
     return TuneReport(
         objectives=tuple(one.value for one in goal.objectives), within=goal.within, answers=tuple(answers)
     )
@@ -79,6 +83,29 @@ def _answer(hunt: Hunt, attempts: Sequence[Attempt], phone: Row, otherwise: str)
         processes=found.processes,
         spoiled=found.spoiled,
         spent_s=found.spent_s,
-        budget_s=hunt.search.goal.budget_s,
+        budget_s=hunt.goal.budget_s,
         lacks=tuple(lacks),
+    )
+
+
+def _hopeless(hunt: Hopeless, phone: Row) -> TuneAnswer:
+    return TuneAnswer(
+        model=hunt.model,
+        phone=hunt.phone,
+        label=text(phone, "label", hunt.phone),
+        device_model=text(phone, "device_model"),
+        virtual=source.flag(phone, "virtual"),
+        winner=None,
+        runner_up=None,
+        front=(),
+        confidence=0.0,
+        known=False,
+        end=hunt.why,
+        settings=hunt.settings,
+        tried=0,
+        processes=0,
+        spoiled=0,
+        spent_s=0.0,
+        budget_s=hunt.goal.budget_s,
+        lacks=(Lack(why=hunt.why, settings=hunt.settings),),
     )

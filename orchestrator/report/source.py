@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     import pandas as pd
 
-    from orchestrator.store.hunts import Hunt
+    from orchestrator.store.hunts import Hopeless, Hunt
     from orchestrator.tuning.attempts import Attempt
 
 Row = Mapping[str, object]
@@ -31,7 +31,7 @@ class RunFrames(Protocol):
         ...
 
     @property
-    def searches(self) -> Sequence[tuple[Hunt, Sequence[Attempt]]]:
+    def searches(self) -> Sequence[tuple[Hunt | Hopeless, Sequence[Attempt]]]:
         """The searches for the best setting, with what they were told; none where nothing was searched for."""
         ...
 

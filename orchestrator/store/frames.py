@@ -37,7 +37,7 @@ from orchestrator.store.typed import frame_of, typed
 from orchestrator.store.verify_rows import Verified, check_cells, other_nodes, verified_cells, wanted_nodes
 
 if TYPE_CHECKING:
-    from orchestrator.store.hunts import Hunt
+    from orchestrator.store.hunts import Hopeless, Hunt
     from orchestrator.tuning.attempts import Attempt
 
 MAX_CLAIM_GRAPH_BYTES = 256 * 1024 * 1024
@@ -99,7 +99,7 @@ class RunFrames:
         return self
 
     @cached_property
-    def searches(self) -> list[tuple[Hunt, list[Attempt]]]:
+    def searches(self) -> list[tuple[Hunt | Hopeless, list[Attempt]]]:
         """The searches for the best setting, with what they were told; none where nothing was searched for."""
         from orchestrator.store.hunts import hunted  # noqa: PLC0415 - scipy comes with it
 

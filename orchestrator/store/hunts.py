@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from android_runner.errors import Blame
+from orchestrator.errors import UsageError
 from orchestrator.outcome import INVALID, Failed, Figures, Measured, Outcome
 from orchestrator.plan.case import Case, Purpose
 from orchestrator.store.records import AttemptRecord, RunContents, TrialRow
@@ -69,14 +70,14 @@ class Hunt:
     def __init__(self, phone: str, cases: Sequence[Case], goal: Goal, barred: Iterable[str] = ()) -> None:
         """`barred` are variants by id. Raises UsageError for a goal that can't be reached."""
         self.phone, self.model = phone, cases[0].model_name
-        self._cases, self._goal = cases, goal
+        self._cases, self.goal = cases, goal
         self._barred = frozenset(barred)
         self._make()
 
     def _make(self) -> None:
         wrong = {one.case_id: OUT_OF_TOLERANCE for one in self._cases if one.variant_id in self._barred}
         space, self.case_ids = space_of_cases(self._cases, wrong)
-        self.search = Search(space, self._goal)
+        self.search = Search(space, self.goal)
         self._cells = {case_id: at for at, case_id in enumerate(self.case_ids)}
 
     def bar(self, variant_id: str) -> None:
@@ -111,24 +112,44 @@ class Hunt:
         return found
 
 
-def hunts_of(contents: RunContents, sought: Sought, seed: int) -> list[Hunt]:
-    """The searches of a run, as its ledger knows them. Raises UsageError for one that can't end well."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hopeless:
+    """A model on a phone of which no setting may win any more, so that nothing is searched: how many there are, why."""
+
+    phone: str
+    model: str
+    settings: int
+    why: str
+    goal: Goal
+
+
+def hunts_of(contents: RunContents, sought: Sought, seed: int) -> list[Hunt | Hopeless]:
+    """The searches of a run, as its ledger knows them."""
     barred = [one.variant_id for one in contents.variants if one.numerics is not None and problem(one.numerics)]
-    found = []
+    found: list[Hunt | Hopeless] = []
     for phone, places in sought.cases.items():
         by_model: dict[str, list[Case]] = {}
         for case in (contents.cases[at] for at in places if 0 <= at < len(contents.cases)):
             by_model.setdefault(case.model_name, []).append(case)
-        found += [Hunt(phone, cases, sought.goal(seed), barred) for cases in by_model.values()]
+        found += [_hunt(phone, cases, sought.goal(seed), barred) for cases in by_model.values()]
     return found
+
+
+def _hunt(phone: str, cases: Sequence[Case], goal: Goal, barred: Iterable[str]) -> Hunt | Hopeless:
+    try:
+        return Hunt(phone, cases, goal, barred)
+    except UsageError as error:
+        timed = sum(one.timed for one in cases)
+        why = "; ".join(one.what for one in error.problems)
+        return Hopeless(phone=phone, model=cases[0].model_name, settings=timed, why=why, goal=goal)
 
 
 def hunted(
     contents: RunContents, trials: Iterable[TrialRow], records: Iterable[AttemptRecord]
-) -> list[tuple[Hunt, list[Attempt]]]:
+) -> list[tuple[Hunt | Hopeless, list[Attempt]]]:
     """A run's searches with what they were told; none where nothing was searched for."""
-    kept = json.loads(contents.run.plan_json)
-    if not kept.get("tune"):
+    sought = _sought_of(contents)
+    if sought is None:
         return []
     ended: dict[str, dict[Asked, Outcome]] = {}
     tries: dict[str, list[AttemptRecord]] = {}
@@ -137,8 +158,19 @@ def hunted(
             ended.setdefault(row.trial.phone, {})[row.trial.case_id, row.trial.round] = row.outcome
     for one in records:
         tries.setdefault(one.phone, []).append(one)
-    hunts = hunts_of(contents, sought_from(kept["tune"]), contents.run.seed)
-    return [(one, one.attempts(ended.get(one.phone, {}), times_of(tries.get(one.phone, ())))) for one in hunts]
+    found: list[tuple[Hunt | Hopeless, list[Attempt]]] = []
+    for hunt in hunts_of(contents, sought, contents.run.seed):
+        times = times_of(tries.get(hunt.phone, ()))
+        found.append((hunt, [] if isinstance(hunt, Hopeless) else hunt.attempts(ended.get(hunt.phone, {}), times)))
+    return found
+
+
+def _sought_of(contents: RunContents) -> Sought | None:
+    """What a run's row says of a search; None where it says nothing, or nothing that can be read."""
+    try:
+        return sought_from(json.loads(contents.run.plan_json)["tune"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
 
 
 def how_of(outcome: Outcome) -> How | None:

@@ -13,7 +13,7 @@ from orchestrator.report.lines import rendered
 from orchestrator.report.searched import tune_report
 from orchestrator.report.tune import TuneReport
 from orchestrator.report.tune_text import tune_headline, tune_lines, tune_section
-from orchestrator.store.hunts import Hunt
+from orchestrator.store.hunts import Hopeless, Hunt
 from orchestrator.tuning.attempts import Attempt, How
 from orchestrator.tuning.goal import Goal, Objective
 
@@ -93,6 +93,14 @@ def test_a_lost_phone_says_so_and_what_lacks() -> None:
     (words,) = tune_section(found)
     assert isinstance(words, Words)
     assert "Lacks 1 setting: out of tolerance." in words.text
+
+
+def test_where_no_setting_may_win_there_is_no_answer() -> None:
+    one = Hopeless(phone="A", model="mnist", settings=4, why="no cell may win: out of tolerance", goal=hunt().goal)
+    found = tune_report([(one, [])], {"A": PHONE}, (), "finished")
+    assert found is not None
+    assert tune_headline(found) == "mnist on B3 Pixel 8: no answer: no cell may win: out of tolerance."
+    assert found.answers[0].lacks[0].settings == 4
 
 
 def test_a_search_that_goes_on_and_one_without_figures() -> None:
