@@ -82,6 +82,7 @@ class Keeper:
         self._traffic = Condition()
         self._transfers = 0
         self._draining = False
+        self._lost = False
 
     @property
     def server(self) -> AdbServer:
@@ -137,13 +138,16 @@ class Keeper:
             self._server = self._revive()
         except LinkError as error:
             self._process = None
-            for told in self._told:
-                told(ServerEvent(ServerNews.LOST, f"{words}; {error}"))
+            if not self._lost:  # it is looked for several times a second, for as long as it is away
+                self._lost = True
+                for told in self._told:
+                    told(ServerEvent(ServerNews.LOST, f"{words}; {error}"))
             raise
         self._tell(news, words)
 
     def _tell(self, news: ServerNews, words: str) -> None:
         """A server is there: remember it, connect network phones again, tell."""
+        self._lost = False
         self._process = serving_on(self._server.port, self._root)
         back = tuple(self._reconnected())
         for told in self._told:
