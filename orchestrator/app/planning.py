@@ -34,6 +34,10 @@ def plan_only(wish: Wish, home: Home, adb_port: int, slots: int, say: Callable[[
     tools = tools_for(wish, facts, home, given)
     workshop = prepared(wish, facts, home, tools.oldest)
     expansions = expand_all(wish, workshop, tools, [OnPhone(facts=one) for one in facts])
+    if wish.tune is not None:
+        from orchestrator.app.tune import check_search  # noqa: PLC0415 - scipy comes with it
+
+        check_search(wish, expansions)
     shared = slots if all(one.virtual for one in facts) else 0
     cost = estimate(wish, workshop, tools, expansions, shared)
     return PlanView(

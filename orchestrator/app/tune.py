@@ -58,7 +58,7 @@ def _no_search(wish: Wish) -> list[Problem]:
     """What a plan asks for that a search has no place for."""
     plan = wish.plan
     asked = {"precision": plan.precision is not None, "sustained": bool(plan.sustained), "trace": plan.trace}
-    asked |= {"verify": plan.verify}
+    asked |= {"verify": plan.verify, "reruns": plan.reruns is not None, "max_rounds": plan.max_rounds is not None}
     mend = "leave it out, and measure the winner with orch run"
     return [Problem(name, "is nothing that a search does", mend) for name, there in asked.items() if there]
 

@@ -155,7 +155,9 @@ class Progress:
         if news or now_s >= self._next_s:
             self._next_s = now_s + LINE_EVERY_S
             self._answered |= news
-            self._say_once(progress_line(self._so_far.view(now_s), width=200, hint=""))
+            view = self._so_far.view(now_s)
+            if view.total:  # a search has not asked for anything yet
+                self._say_once(progress_line(view, width=200, hint=""))
 
     def _say_once(self, line: str) -> None:
         if line != self._said:

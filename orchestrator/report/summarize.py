@@ -24,11 +24,20 @@ from orchestrator.report.replay_text import replay_headline
 from orchestrator.report.sentence import headline, model_sentence
 from orchestrator.report.source import Row, RunFrames, flag, number, text, whole
 from orchestrator.report.stats import Sureness, Verdict
-from orchestrator.report.summary import DroppedRow, ModelSummary, RunHead, RunSummary, TwinDifference, VariantRow
+from orchestrator.report.summary import (
+    DroppedRow,
+    ModelSummary,
+    PhoneAnswer,
+    RunHead,
+    RunSummary,
+    TwinDifference,
+    VariantRow,
+)
 from orchestrator.report.sustained import Sustained, sustained_of
 from orchestrator.report.tally import count_trials
 from orchestrator.report.tune import TuneReport
-from orchestrator.report.tune_text import tune_headline
+from orchestrator.report.tune_phones import as_search_says
+from orchestrator.report.tune_text import tune_headline, tune_sentence
 
 
 def summarize(frames: RunFrames) -> RunSummary:
@@ -60,12 +69,12 @@ def summarize(frames: RunFrames) -> RunSummary:
     known = _Known(phones, _twins(cells), nnapi, wrong, checks, _first_stage(runs), first_s, long, canaries)
     run: Row = runs[0] if runs else {}
     ab = ab_answer(run, cells, phones, _unranked(cells, wrong, checks))
+    tune = _searched(frames, phones, trials, text(run, "state"))
     again = replay_of(run, cells, phones, attempts)
     models = tuple(
-        _model(model, by_phone, known, variants, dropped, ab) for model, by_phone in groups.items() if by_phone
+        _model(model, by_phone, known, variants, dropped, ab, tune) for model, by_phone in groups.items() if by_phone
     )
     models = models if again is None else tuple(map(_as_asked_again, models))
-    tune = _searched(frames, phones, trials, text(run, "state"))
     return RunSummary(
         headline=tune_headline(tune) if tune is not None else _headline(models, ab, again),
         head=_head(runs, attempts, variants),
@@ -81,8 +90,7 @@ def summarize(frames: RunFrames) -> RunSummary:
 
 
 def _searched(frames: RunFrames, phones: Mapping[str, Row], trials: Sequence[Row], state: str) -> TuneReport | None:
-    searches = frames.searches
-    if not searches:
+    if not (searches := frames.searches):
         return None
     from orchestrator.report.searched import tune_report  # noqa: PLC0415 - scipy comes with it
 
@@ -149,6 +157,7 @@ def _model(
     variants: Sequence[Row],
     dropped: Sequence[Row],
     ab: AbAnswer | None,
+    tune: TuneReport | None,
 ) -> ModelSummary:
     drops = [row for row in dropped if text(row, "model") == model]
     reasons = {(text(row, "phone"), text(row, "row")): text(row, "reason") for row in drops}
@@ -171,15 +180,21 @@ def _model(
         )
         for phone, cells in by_phone.items()
     ]
-    answers = [as_pairs_say(answer, ab) for answer in answers]
+    answers = [as_search_says(as_pairs_say(answer, ab), model, tune) for answer in answers]
     answers.sort(key=lambda answer: (answer.virtual, as_listed(answer.label)))
     return ModelSummary(
         model=model,
-        sentence=model_sentence(model, answers) if ab is None else ab_sentence(model, ab),
+        sentence=_sentence(model, answers, ab, tune),
         phones=tuple(answers),
         variants=_variants([row for row in variants if text(row, "model") == model]),
         dropped=_dropped(drops, known.phones),
     )
+
+
+def _sentence(model: str, answers: Sequence[PhoneAnswer], ab: AbAnswer | None, tune: TuneReport | None) -> str:
+    if tune is not None:
+        return tune_sentence(model, tune)
+    return model_sentence(model, answers) if ab is None else ab_sentence(model, ab)
 
 
 def _first_inferences(rows: Sequence[Row]) -> dict[str, dict[str, list[float]]]:

@@ -16,6 +16,11 @@ def tune_headline(report: TuneReport) -> str:
     return f"{'; '.join(_found(one, report) for one in report.answers)}."
 
 
+def tune_sentence(model: str, report: TuneReport) -> str:
+    """The same for one model."""
+    return f"{'; '.join(_found(one, report) for one in report.answers if one.model == model)}."
+
+
 def tune_words(report: TuneReport) -> list[list[str]]:
     """For each answer its sentence, then what stands behind it."""
     return [[f"{_found(one, report)}.", *_behind(one, report)] for one in report.answers]
