@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import dataclass, field
 from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import AllTables, Measuring, Place, flat
-from orchestrator.cli.run import Strict, show_plan
-from orchestrator.home import home_at
+from orchestrator.cli.options import Going, Measuring, Place, flat
+from orchestrator.cli.run import measure
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -47,11 +44,7 @@ class Compared(Measuring):
 def ab(
     compared: Compared,
     place: Place,
-    yes: Annotated[bool, typer.Option("--yes", help="Don't ask before a run of over an hour.")] = False,
-    all_tables: AllTables = False,
-    strict: Strict = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run; touch no phone.")] = False,
-    new: Annotated[bool, typer.Option("--new", help="Begin anew, though this plan's last run is unfinished.")] = False,
+    going: Going,
 ) -> int:
     """Measure A beside B on the same phones: in pairs of rounds, A B B A, until the interval of their ratio lies beyond
     what matters or within it. Looking early makes no error likelier. (orch compare reads what was measured.)"""
@@ -60,12 +53,4 @@ def ab(
 
     typed = compared.typed()
     a, b, delta, fail_if = (typed.pop(name) for name in ("a", "b", "delta", "fail_if"))
-    wish = ab_wish(RunOptions(**typed), a, b, delta, fail_if)
-    if dry_run:
-        return show_plan(wish, place, all_rows=all_tables)
-    from orchestrator.cli.live import go  # noqa: PLC0415 - only a run needs the farm
-
-    return go(
-        wish, home_at(place.home), adb_port=place.adb_port, slots=place.slots, yes=yes, verify_staged=False,
-        strict=strict, all_tables=all_tables, command="orch " + shlex.join(sys.argv[1:]), anew=new, hot_plug=False,
-    )  # fmt: skip
+    return measure(ab_wish(RunOptions(**typed), a, b, delta, fail_if), place, going)

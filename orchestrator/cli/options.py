@@ -32,6 +32,7 @@ SlotsOption = Annotated[
 ]
 OnlyVirtual = Annotated[bool, typer.Option("--virtual", help="Only virtual phones; adb's own server is left alone.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="The same fields as JSON, on stdout.")]
+Strict = Annotated[bool, typer.Option("--strict", help="What a model or setting refuses makes the run incomplete.")]
 AllTables = Annotated[bool, typer.Option("--all", help="Print every phone's table.")]
 DimOption = Annotated[
     list[str], typer.Option("--dim", metavar="NAME=N", help="Fix a dynamic dimension: batch=1; repeatable.")
@@ -197,6 +198,17 @@ class Place:
     def slots(self) -> int:
         """The slots asked for, or the default."""
         return slots_or_default(self.virtual_slots)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Going:
+    """How a run is gone about: the options that every command that measures a plan has."""
+
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask before a run of over an hour.")] = False
+    all_tables: AllTables = False
+    strict: Strict = False
+    new: Annotated[bool, typer.Option("--new", help="Begin anew, though this plan's last run is unfinished.")] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run; touch no phone.")] = False
 
 
 def flat(command: Callable[..., int]) -> Callable[..., int]:

@@ -9,41 +9,25 @@ from typing import Annotated
 import typer
 
 from orchestrator.app.wish import Wish, wish_of
-from orchestrator.cli.options import AllTables, Asked, Place, flat
+from orchestrator.cli.options import AllTables, Asked, Going, Place, Strict, flat
 from orchestrator.cli.screen import wants_colour
 from orchestrator.errors import ExitCode
 from orchestrator.home import home_at
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-Strict = Annotated[bool, typer.Option("--strict", help="What a model or setting refuses makes the run incomplete.")]
-
 
 @app.command("run")
 @flat
-def run(  # noqa: PLR0913, PLR0917 - the options of one command
+def run(
     asked: Asked,
     place: Place,
-    yes: Annotated[bool, typer.Option("--yes", help="Don't ask before a run of over an hour.")] = False,
-    all_tables: AllTables = False,
+    going: Going,
     verify_staged: Annotated[bool, typer.Option("--verify-staged", help="Hash what lies on the phones again.")] = False,
-    strict: Strict = False,
-    new: Annotated[bool, typer.Option("--new", help="Begin anew, though this plan's last run is unfinished.")] = False,
     hot_plug: Annotated[bool, typer.Option("--hot-plug", help="Phones that come while the run lasts join it.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run; touch no phone (orch plan).")] = False,
 ) -> int:
     """Measure models on phones: plan, stage, run, report."""
-    wish = wish_of(asked.options())
-    if dry_run:
-        return show_plan(wish, place, all_rows=all_tables)
-    from orchestrator.cli.live import go  # noqa: PLC0415 - only a run needs the farm
-
-    command = "orch " + shlex.join(sys.argv[1:])
-    return go(
-        wish, home_at(place.home), adb_port=place.adb_port, slots=place.slots, yes=yes, verify_staged=verify_staged,
-        strict=strict, all_tables=all_tables, command=command, anew=new,
-        hot_plug=hot_plug,
-    )  # fmt: skip
+    return measure(wish_of(asked.options()), place, going, verify_staged=verify_staged, hot_plug=hot_plug)
 
 
 @app.command("plan")
@@ -74,6 +58,19 @@ def resume(
     return go_on(
         run, home, adb_port=place.adb_port, slots=place.slots, asked_slots=place.virtual_slots, strict=strict,
         all_tables=all_tables,
+    )  # fmt: skip
+
+
+def measure(wish: Wish, place: Place, going: Going, *, verify_staged: bool = False, hot_plug: bool = False) -> int:
+    """Carry a wish out as a run, or say what that would be; the exit code."""
+    if going.dry_run:
+        return show_plan(wish, place, all_rows=going.all_tables)
+    from orchestrator.cli.live import go  # noqa: PLC0415 - only a run needs the farm
+
+    return go(
+        wish, home_at(place.home), adb_port=place.adb_port, slots=place.slots, yes=going.yes,
+        verify_staged=verify_staged, strict=going.strict, all_tables=going.all_tables,
+        command="orch " + shlex.join(sys.argv[1:]), anew=going.new, hot_plug=hot_plug,
     )  # fmt: skip
 
 

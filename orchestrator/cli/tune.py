@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from orchestrator.cli.options import AllTables, ConfigOption, Measuring, Place, flat
-from orchestrator.cli.run import Strict, show_plan
-from orchestrator.home import home_at
+from orchestrator.cli.options import ConfigOption, Going, Measuring, Place, flat
+from orchestrator.cli.run import measure
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -43,11 +40,7 @@ class Searched(Measuring):
 def tune(
     searched: Searched,
     place: Place,
-    yes: Annotated[bool, typer.Option("--yes", help="Don't ask before a run of over an hour.")] = False,
-    all_tables: AllTables = False,
-    strict: Strict = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be searched; touch no phone.")] = False,
-    new: Annotated[bool, typer.Option("--new", help="Begin anew, though this plan's last run is unfinished.")] = False,
+    going: Going,
 ) -> int:
     """Search a plan's settings for the best on each phone with a fraction of the processes that measuring all would
     take: a few of each level first, then rounds of what may still win. Ends when the best is known, or the budget is
@@ -57,12 +50,4 @@ def tune(
 
     typed = searched.typed()
     within, objective = (typed.pop(name) for name in ("within", "objective"))
-    wish = tune_wish(RunOptions(**typed), within, objective)
-    if dry_run:
-        return show_plan(wish, place, all_rows=all_tables)
-    from orchestrator.cli.live import go  # noqa: PLC0415 - only a run needs the farm
-
-    return go(
-        wish, home_at(place.home), adb_port=place.adb_port, slots=place.slots, yes=yes, verify_staged=False,
-        strict=strict, all_tables=all_tables, command="orch " + shlex.join(sys.argv[1:]), anew=new, hot_plug=False,
-    )  # fmt: skip
+    return measure(tune_wish(RunOptions(**typed), within, objective), place, going)

@@ -148,11 +148,6 @@ def sudden(folded: Folded) -> tuple[Alert, ...]:
     return tuple(one for one in folded.opened if one.kind in (AlertKind.HUB, AlertKind.LAB))
 
 
-def lost_together(lost: Sequence[Lost], lab: Mapping[str, str]) -> bool:
-    """Whether these phones are a whole hub, or more than a fifth of the lab, and not one phone after another."""
-    return any(one.kind is not AlertKind.PHONE for one in _absences(lost, Seen(lost=lost, lab=lab), set()))
-
-
 # --- what stands -------------------------------------------------------------------------------------------------
 
 

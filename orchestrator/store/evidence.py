@@ -51,7 +51,7 @@ class EvidenceStore:
         """Keep `data`; its sha256. Raises StoreError."""
         sha256 = hashlib.sha256(data).hexdigest()
         try:
-            if not self._has(sha256):
+            if not self._renewed(sha256):
                 self._write(io.BytesIO(data), sha256, gzipped=_worth_gzip(data[:_SAMPLE_BYTES], len(data)))
         except OSError as error:
             raise _not_kept(f"{len(data)} bytes", error) from error
@@ -85,7 +85,7 @@ class EvidenceStore:
         if size_bytes > MAX_FILE_BYTES:
             raise StoreError(f"{path}: {size_bytes} bytes are more than evidence may have ({MAX_FILE_BYTES})")
         sha256 = digest_of_file(path)
-        if not self._has(sha256):
+        if not self._renewed(sha256):
             with path.open("rb") as stream:
                 gzipped = _worth_gzip(stream.read(_SAMPLE_BYTES), size_bytes)
             if gzipped or not self._move(path, sha256):
@@ -127,7 +127,7 @@ class EvidenceStore:
             _flush_folder(folder)
             _flush_folder(self.directory)
 
-    def _has(self, sha256: str) -> bool:
+    def _renewed(self, sha256: str) -> bool:
         """Whether the content is there already; it is as new from now on, so that `remove` leaves it alone.
 
         What can't be touched (another user's, or removed this moment) is written anew.

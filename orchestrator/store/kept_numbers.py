@@ -94,11 +94,3 @@ class KeptNumbers:
                 )
                 for row in connection.execute(query)
             ]
-
-
-def covers(kept: Iterable[Number], number: Number) -> bool:
-    """Whether one of these is the number, or stands for it."""
-    return any(
-        one.run_id == number.run_id and one.phone in ("", number.phone) and one.case_id in ("", number.case_id)
-        for one in kept
-    )

@@ -6,7 +6,7 @@ The statements are the plain SQL that SQLite and PostgreSQL share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
@@ -121,16 +121,6 @@ _ALERT = (
 """What nightlies told people."""
 
 
-def _first(connection: sa.Connection) -> None:
-    for statement in _FIRST:
-        connection.execute(sa.text(statement))
-
-
-def _validity(connection: sa.Connection) -> None:
-    for statement in _VALIDITY:
-        connection.execute(sa.text(statement))
-
-
 _BATTERY = (
     """CREATE TABLE battery (
         phone TEXT NOT NULL, run_id TEXT NOT NULL, at TEXT NOT NULL, record TEXT NOT NULL,
@@ -150,36 +140,6 @@ _KEPT = (
 """Whose raw files stay, and whose are gone."""
 
 
-def _placement(connection: sa.Connection) -> None:
-    for statement in _PLACEMENT:
-        connection.execute(sa.text(statement))
-
-
-def _phones(connection: sa.Connection) -> None:
-    for statement in _PHONES:
-        connection.execute(sa.text(statement))
-
-
-def _incidents(connection: sa.Connection) -> None:
-    for statement in _INCIDENTS:
-        connection.execute(sa.text(statement))
-
-
-def _tidied(connection: sa.Connection) -> None:
-    for statement in _TIDIED:
-        connection.execute(sa.text(statement))
-
-
-def _battery(connection: sa.Connection) -> None:
-    for statement in _BATTERY:
-        connection.execute(sa.text(statement))
-
-
-def _alert(connection: sa.Connection) -> None:
-    for statement in _ALERT:
-        connection.execute(sa.text(statement))
-
-
 _SERIES = (
     "CREATE INDEX run_case_series ON run_case (model_name, recipe_name, row_name, run_id)",
     "CREATE INDEX trial_of_case ON trial (run_id, phone, case_id)",
@@ -188,29 +148,30 @@ _SERIES = (
 """One case's nights are found without looking at others."""
 
 
-def _series(connection: sa.Connection) -> None:
-    for statement in _SERIES:
-        connection.execute(sa.text(statement))
-
-
-def _kept(connection: sa.Connection) -> None:
-    for statement in _KEPT:
-        connection.execute(sa.text(statement))
-
-
 Migration = Callable[[sa.Connection], None]
 
+
+def _statements(statements: Iterable[str]) -> Migration:
+    """The migration that is these statements, one after another."""
+
+    def run(connection: sa.Connection) -> None:
+        for statement in statements:
+            connection.execute(sa.text(statement))
+
+    return run
+
+
 MIGRATIONS: Mapping[int, Migration] = {
-    1: _first,
-    2: _validity,
-    3: _placement,
-    4: _phones,
-    5: _incidents,
-    6: _tidied,
-    7: _battery,
-    8: _alert,
-    9: _series,
-    10: _kept,
+    1: _statements(_FIRST),
+    2: _statements(_VALIDITY),
+    3: _statements(_PLACEMENT),
+    4: _statements(_PHONES),
+    5: _statements(_INCIDENTS),
+    6: _statements(_TIDIED),
+    7: _statements(_BATTERY),
+    8: _statements(_ALERT),
+    9: _statements(_SERIES),
+    10: _statements(_KEPT),
 }
 
 SCHEMA_VERSION = max(MIGRATIONS)

@@ -13,7 +13,7 @@ from pathlib import Path
 from orchestrator.app.alerting import LossWatch, end_night
 from orchestrator.app.amounts import bytes_of
 from orchestrator.app.cleaning import keep_bound
-from orchestrator.app.nightly.record import night_folder, write_whole
+from orchestrator.app.nightly.record import night_folder, write_text
 from orchestrator.app.nightly.suites import Nightly
 from orchestrator.app.notifying import notify
 from orchestrator.errors import ExitCode, FarmError, StoreError
@@ -32,7 +32,7 @@ def digested(nightly: Nightly, night: str, ledger: Ledger, problem: str, code: E
     found, folded = end_night(nightly.home, ledger, nightly.name, night, problem=problem, code=code)
     folder = night_folder(nightly, night)
     for name, text in digest_files(found).items():
-        write_whole(folder / name, text)
+        write_text(folder / name, text)
     _point(nightly.folder / "latest", night)
     message = morning_message(found, folded)
     if message is None and problem:

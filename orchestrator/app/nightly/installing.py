@@ -12,7 +12,7 @@ from datetime import time
 from enum import StrEnum
 from pathlib import Path
 
-from orchestrator.app.nightly.record import write_whole
+from orchestrator.app.nightly.record import write_text
 from orchestrator.app.nightly.suites import Nightly, nightly_folder
 from orchestrator.errors import Problem, UsageError
 from orchestrator.farm.lock import user_name
@@ -65,7 +65,7 @@ def install(plan: Plan) -> None:
         _write_crontab(with_line(_crontab(), plan.what, plan.line))
         return
     for path, text in plan.files:
-        write_whole(path, text)
+        write_text(path, text)
     _systemctl("daemon-reload")
     _systemctl("enable", "--now", f"{plan.what.unit}.timer")
 

@@ -6,7 +6,6 @@ Which runs a night has is in the ledger, by their tags; so a process that was ki
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ from orchestrator.home import Home
 from orchestrator.nights.calendar import Night
 from orchestrator.nights.nouns import CONFIRMS_TAG, NIGHT_TAG, NIGHTLY_TAG
 from orchestrator.store.ledger import Ledger, RunSummary
+from orchestrator.variants.whole_files import write_whole
 
 FILE = "night.json"
 
@@ -63,16 +63,13 @@ def begun(nightly: Nightly, night: Night, now: datetime) -> NightRecord:
 
 def write_record(nightly: Nightly, record: NightRecord) -> None:
     """Keep a night's record, whole or not at all. Raises StoreError."""
-    write_whole(night_folder(nightly, record.night) / FILE, json.dumps(asdict(record), indent=2) + "\n")
+    write_text(night_folder(nightly, record.night) / FILE, json.dumps(asdict(record), indent=2) + "\n")
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
     """Write a file of a night, whole or not at all, its folder made. Raises StoreError."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
+        write_whole(path, text)
     except OSError as error:
         raise StoreError(f"{path}: can't be written: {error.strerror or error}") from error
 
