@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import FrameType, MappingProxyType
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -28,7 +29,6 @@ from orchestrator.app.only import phones_asked, seconds_left, until
 from orchestrator.app.prepare import OnPhone, expand_all
 from orchestrator.app.preparing import preparing
 from orchestrator.app.registry import note_seen, read_registry
-from orchestrator.app.replaying import Again, replay
 from orchestrator.app.resuming import resume
 from orchestrator.app.site import Site, carry_on, check_on_host, tools_for
 from orchestrator.app.standing import drive, refuse_driven_elsewhere
@@ -45,6 +45,9 @@ from orchestrator.store.lab_file import read_lab
 from orchestrator.store.ledger import Ledger
 from orchestrator.store.records import RunState
 from orchestrator.variants.crew import Ahead
+
+if TYPE_CHECKING:
+    from orchestrator.app.replaying import Again
 
 ASK_ABOVE_S = 3600.0
 
@@ -170,6 +173,8 @@ def go_on(  # noqa: PLR0913 - as above
 
 def go_again(again: Again, home: Home, *, adb_port: int, slots: int, all_tables: bool) -> int:
     """Ask a row of an earlier run again and follow that to its answer; the exit code."""
+    from orchestrator.app.replaying import replay  # noqa: PLC0415 - pandas comes with it, and a run can do without so far
+
     with _at_work(home, adb_port, slots) as (site, progress):
         found = replay(again, site)
         drive(home, found.farm.run_id)
